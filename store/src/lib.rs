@@ -1,1 +1,10 @@
-//! store
+//! Facts: the records of a team, the rules over them, the documents that hold them, and disk and git.
+//!
+//! This crate never knows a socket, a runtime or a person's terminal. A module uses only modules named before it.
+
+pub mod id;
+pub mod model;
+pub mod refusal;
+pub mod rules;
+pub mod text;
+pub mod time;

@@ -1,0 +1,91 @@
+use serde::{Deserialize, Serialize};
+
+use super::By;
+use crate::{
+    id::{AgentId, MachineId, PlaceId},
+    text::PathText,
+    time::Timestamp,
+};
+
+/// A process, told apart from a later one with the same number by when it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessRef {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in the system's own unit; comparable on one machine between two boots only by equality.
+    pub started: u64,
+}
+
+/// How an agent ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum EndHow {
+    /// Its process returned this code.
+    Exited(i32),
+    /// Its process was ended by this signal.
+    Signalled(i32),
+    /// Somebody stopped it.
+    Stopped(By),
+    /// It never started, for this reason.
+    NotStarted(String),
+    /// Its node was gone, and the next one found and ended what was left of it.
+    Lost,
+}
+
+/// That an agent ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentEnd {
+    /// When.
+    pub at: Timestamp,
+    /// How.
+    pub how: EndHow,
+}
+
+/// What is known of an agent that a node launched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Launched {
+    /// The epoch of the place's seat under which it was launched.
+    pub epoch: u64,
+    /// Who asked for it.
+    pub by: By,
+    /// The command that started it, without secrets; empty until it is known.
+    pub command: Vec<String>,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// The effort asked for.
+    pub effort: Option<String>,
+    /// Its process, once it runs.
+    pub process: Option<ProcessRef>,
+}
+
+/// One session of a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// The kind it was launched as, or the host it registered from.
+    pub host: String,
+    /// The machine it runs on.
+    pub machine: MachineId,
+    /// The place it works in.
+    pub place: Option<PlaceId>,
+    /// The folder it started in.
+    pub folder: Option<PathText>,
+    /// When it started.
+    pub started: Timestamp,
+    /// Set when it ended.
+    pub ended: Option<AgentEnd>,
+    /// Set when a node launched it.
+    pub launch: Option<Launched>,
+}
+
+impl Agent {
+    /// Whether its process runs already, as far as is recorded.
+    pub fn is_running(&self) -> bool {
+        self.ended.is_none() && self.launch.as_ref().is_none_or(|launch| launch.process.is_some())
+    }
+}

@@ -1,0 +1,29 @@
+//! Records: what a machine knows of the team, as views hold it and replies carry it.
+//!
+//! A record is derived from documents and logs and is never itself replicated.
+
+mod agent;
+mod machine;
+mod place;
+mod task;
+
+pub use agent::{Agent, AgentEnd, EndHow, Launched, ProcessRef};
+pub use machine::{Capability, Machine, Role};
+pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Seat, Setting, Settings};
+pub use task::{Assignee, Counts, Holder, Message, Status, StatusChange, Task, UnknownWord};
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::AgentId;
+
+/// Who did something.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum By {
+    /// A person, by their user name on the machine where they did it.
+    Person(String),
+    /// An agent.
+    Agent(AgentId),
+    /// The node itself, following a rule.
+    Node,
+}

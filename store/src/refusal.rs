@@ -1,0 +1,473 @@
+//! Refusals: what a person or an agent is told when the answer is no.
+//!
+//! A refusal is a fact, what stands in the way, and beside it what would make the same request succeed. It is part of
+//! the interface: its code and its data are stable, its sentence is for people.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::{AgentId, MIN_PREFIX, MachineId, PlaceId, TaskId},
+    model::Status,
+    text::PathText,
+    time::Timestamp,
+};
+
+/// The most characters a place's name may have.
+pub const NAME_MOST: usize = 128;
+/// The most characters a task's title may have.
+pub const TITLE_MOST: usize = 255;
+/// The most bytes a text of any kind may have in one request.
+pub const TEXT_MOST: usize = 1024 * 1024;
+
+/// What an id names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    /// A workspace or a fork.
+    Place,
+    /// A task.
+    Task,
+    /// An agent.
+    Agent,
+    /// A machine.
+    Machine,
+}
+
+impl std::fmt::Display for What {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Place => "place",
+            Self::Task => "task",
+            Self::Agent => "agent",
+            Self::Machine => "machine",
+        })
+    }
+}
+
+impl What {
+    fn list_command(self) -> &'static str {
+        match self {
+            Self::Place => "frith workspace list",
+            Self::Task => "frith task list",
+            Self::Agent => "frith agents sessions --all",
+            Self::Machine => "frith machine list",
+        }
+    }
+}
+
+/// A task that stands in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskInTheWay {
+    /// Its id.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// A place that stands in the way, or is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlaceNamed {
+    /// Its id.
+    pub id: PlaceId,
+    /// Its name.
+    pub name: String,
+}
+
+/// Why a name is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NameFault {
+    /// Nothing but white space.
+    Blank,
+    /// More than [`NAME_MOST`] characters.
+    TooLong,
+    /// Something else than letters and digits joined by single hyphens.
+    NotKebab,
+    /// Kept for the workspace of the agent that watches the others.
+    Reserved,
+    /// It reads like an id, so a command could not tell which is meant.
+    LooksLikeAnId,
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FolderFault {
+    /// It is not there.
+    Gone,
+    /// It is a file.
+    NotAFolder,
+    /// It cannot be read.
+    Unreadable,
+    /// It is not absolute.
+    Relative,
+    /// It lies inside frith's own folder.
+    Ours,
+    /// Another place has it on this machine.
+    Taken(PlaceNamed),
+}
+
+/// An answer of no, with everything that stands in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the sentence of each variant says what its fields are")]
+pub enum Refusal {
+    /// The id has too few characters.
+    #[error("`{given}` is too short to name a {what}: at least {MIN_PREFIX} characters are needed")]
+    TooShort { what: What, given: String },
+    /// No such thing is known.
+    #[error("no {what} `{given}` is known")]
+    Unknown { what: What, given: String },
+    /// Several things are meant.
+    #[error("`{given}` names {} {what}s: {}", ids.len(), ids.join(", "))]
+    Ambiguous { what: What, given: String, ids: Vec<String> },
+    /// No place was named and the current folder belongs to none.
+    #[error("no place was named, and no place has the folder `{folder}`")]
+    NoPlaceHere { folder: PathText },
+    /// The name cannot be a place's.
+    #[error("{}", name_fault(name, *fault))]
+    BadName { name: String, fault: NameFault },
+    /// A place has that name.
+    #[error("the name `{}` is taken by place {}", place.name, place.id.short())]
+    NameTaken { place: PlaceNamed },
+    /// The place is read-only.
+    #[error("`{}` is archived and read-only", place.name)]
+    Archived { place: PlaceNamed },
+    /// The place is not archived.
+    #[error("`{}` is not archived", place.name)]
+    NotArchived { place: PlaceNamed },
+    /// The place is in the trash.
+    #[error("`{}` was deleted and is in the trash", place.name)]
+    InTrash { place: PlaceNamed },
+    /// The fork was merged before.
+    #[error("fork `{}` was merged into `{}`", fork.name, parent.name)]
+    AlreadyMerged { fork: PlaceNamed, parent: PlaceNamed },
+    /// Forks cannot be forked.
+    #[error("`{}` is itself a fork of `{}`, and forks cannot be forked", fork.name, parent.name)]
+    ForkOfFork { fork: PlaceNamed, parent: PlaceNamed },
+    /// The supervisor workspace is special.
+    #[error("the supervisor workspace cannot be {verb}")]
+    Supervisor { verb: String },
+    /// A fork is neither deleted nor archived.
+    #[error("fork `{}` cannot be {verb}: merging is how a fork ends", fork.name)]
+    ForkStays { fork: PlaceNamed, verb: String },
+    /// A workspace with forks is neither deleted nor archived.
+    #[error("`{}` cannot be {verb}: it has {} ({})", place.name, count(forks.len(), "fork"), names(forks))]
+    HasForks { place: PlaceNamed, verb: String, forks: Vec<PlaceNamed> },
+    /// A fork has no values of its own for these settings.
+    #[error("`{}` inherits {} from `{}`", fork.name, settings.join(", "), parent.name)]
+    Inherited { fork: PlaceNamed, parent: PlaceNamed, settings: Vec<String> },
+    /// The folder cannot be a place's.
+    #[error("{}", folder_fault(path, fault))]
+    BadFolder { path: PathText, fault: FolderFault },
+    /// A fork's folder is made by launching its agent.
+    #[error("the folder of fork `{}` is made at its first launch and cannot be chosen", fork.name)]
+    ForkFolder { fork: PlaceNamed },
+    /// Nothing was asked to change.
+    #[error("nothing to change was named")]
+    NothingToChange,
+    /// A task's title is blank.
+    #[error("a task needs a title")]
+    BlankTitle,
+    /// A task's title is too long.
+    #[error("the title has {length} characters, and {TITLE_MOST} is the most")]
+    LongTitle { length: usize },
+    /// A text that must say something is blank.
+    #[error("the text is empty")]
+    BlankText,
+    /// A text is too long.
+    #[error("the text has {length} bytes, and {TEXT_MOST} is the most")]
+    LongText { length: usize },
+    /// `cron` comes only with a schedule.
+    #[error("`cron` is no status to set: a task gets it with a schedule and loses it with the schedule")]
+    CronStatus,
+    /// No task waits in the queue.
+    #[error("no task waits in `{}`", place.name)]
+    QueueEmpty { place: PlaceNamed },
+    /// An agent has the task in hand.
+    #[error("task {} `{}` is in the hands of agent {}", task.id.short(), task.title, agent.short())]
+    TaskHeld { task: TaskInTheWay, agent: AgentId },
+    /// The task's status rules spinning it up out.
+    #[error("task {} `{}` is {}: only a task that is not started, or blocked and in nobody's hands, can be spun up", task.id.short(), task.title, task.status.word())]
+    NotForSpinUp { task: TaskInTheWay },
+    /// Only an agent's place has a queue it works.
+    #[error("an agent works there: {}", agent.short())]
+    AgentRuns { place: PlaceNamed, agent: AgentId, running: bool, since: Timestamp, machine: MachineId },
+    /// Nothing runs in the place.
+    #[error("no agent runs in `{}`", place.name)]
+    NoAgent { place: PlaceNamed },
+    /// The agent ended.
+    #[error("agent {} has ended", agent.short())]
+    AgentEnded { agent: AgentId },
+    /// The agent was not launched by frith, so there is no terminal.
+    #[error("agent {} has no terminal of frith's", agent.short())]
+    NoTerminal { agent: AgentId },
+    /// The place's parent has no folder on the machine.
+    #[error("`{}` has no folder on this machine", place.name)]
+    NoFolder { place: PlaceNamed },
+    /// No such kind is configured.
+    #[error("this machine knows no kind `{kind}` of agent")]
+    UnknownKind { kind: String, known: Vec<String> },
+    /// The kind's command is not there.
+    #[error("the command `{command}` of kind `{kind}` is not on the search path")]
+    NoCommand { kind: String, command: String },
+    /// The kind has no such model, effort or flag.
+    #[error("kind `{kind}` has no {option} `{given}`")]
+    UnknownOption { kind: String, option: String, given: String, known: Vec<String> },
+    /// The machine runs as many agents as it may.
+    #[error("this machine runs {running} agents, and {limit} is the most")]
+    TooManyAgents { running: usize, limit: usize },
+    /// The fork's folder cannot be made or used.
+    #[error("{fact}")]
+    ForkFolderFault { code: String, fact: String, way_out: Option<String> },
+    /// The repository commits a project file that speaks for another place.
+    #[error("the repository commits `{file}` with an entry `frith` that is not this fork's: an agent there would speak as {speaks_as}")]
+    ProjectFile { file: PathText, speaks_as: String },
+    /// A project file of the folder cannot be read.
+    #[error("`{file}` cannot be read as {format}: {fault}")]
+    ProjectFileBroken { file: PathText, format: String, fault: String },
+    /// The launch was stopped before the agent started.
+    #[error("agent {} was stopped before it started", agent.short())]
+    StoppedBeforeStart { agent: AgentId },
+    /// The agent could not be started.
+    #[error("the agent could not be started: {fact}")]
+    NotStarted { fact: String },
+    /// The place is no fork.
+    #[error("`{}` is no fork", place.name)]
+    NotAFork { place: PlaceNamed },
+    /// Unfinished tasks stand in the way of the merge.
+    #[error("fork `{}` has {}: {}", fork.name, count(tasks.len(), "unfinished task"), titles(tasks))]
+    Unfinished { fork: PlaceNamed, tasks: Vec<TaskInTheWay> },
+    /// A task was opened while the agent was being stopped.
+    #[error("the agent of fork `{}` was stopped, but {} opened meanwhile: {}; the fork stays", fork.name, count(tasks.len(), "task"), titles(tasks))]
+    OpenedMeanwhile { fork: PlaceNamed, tasks: Vec<TaskInTheWay> },
+    /// A process that frith did not launch works in the fork's folder.
+    #[error("process {pid} ({name}), which frith did not launch, works in the folder of fork `{}`", fork.name)]
+    ForeignProcess { fork: PlaceNamed, pid: u32, name: String },
+    /// The agent did not end in time.
+    #[error("agent {} of `{}` is still stopping", agent.short(), place.name)]
+    StillStopping { place: PlaceNamed, agent: AgentId },
+    /// A launch or a merge of the place is under way.
+    #[error("`{}` is busy: {what}", place.name)]
+    Busy { place: PlaceNamed, what: String },
+    /// The records changed since the decision was made.
+    #[error("the state changed since this was decided")]
+    Stale,
+    /// Another machine decides for the place.
+    #[error("machine {} decides for `{}`, and it is not reachable", home.short(), place.name)]
+    HomeAway { place: PlaceNamed, home: MachineId },
+    /// An agent asked for something outside its own place.
+    #[error("an agent sees only its own place, which is `{}`", place.name)]
+    OutsidePlace { place: PlaceNamed },
+    /// Only a person may.
+    #[error("only a person may {what}")]
+    PersonsOnly { what: String },
+    /// Only an agent can.
+    #[error("only an agent can {what}, and no agent is calling")]
+    AgentsOnly { what: String },
+    /// The caller's process could not be found, so it may only read.
+    #[error("the calling process could not be identified, so it may only read")]
+    UnplacedCaller,
+    /// The task to stand before or after is in another place, or is the task itself.
+    #[error("task {} stands in another queue", task.short())]
+    OtherQueue { task: TaskId },
+    /// The document has as many changes as it may, and only closing and moving are left.
+    #[error("the task has {changes} changes, and no more can be added")]
+    DocumentFull { changes: u64 },
+}
+
+impl Refusal {
+    /// The stable word for this refusal: the first word of its JSON form.
+    pub fn code(&self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::Object(object)) => object.keys().next().cloned().unwrap_or_default(),
+            Ok(serde_json::Value::String(word)) => word,
+            _ => String::new(),
+        }
+    }
+
+    /// What would make the request succeed, where something would.
+    pub fn hint(&self) -> Option<String> {
+        self.id_hint()
+            .or_else(|| self.place_hint())
+            .or_else(|| self.task_hint())
+            .or_else(|| self.launch_hint())
+            .or_else(|| self.other_hint())
+    }
+
+    fn id_hint(&self) -> Option<String> {
+        Some(match self {
+            Self::TooShort { what, .. } | Self::Unknown { what, .. } => format!("`{}` shows them", what.list_command()),
+            Self::Ambiguous { .. } => "give more characters of the one that is meant".into(),
+            Self::NoPlaceHere { .. } => "name it with `-w`, or run `frith quickstart` in this folder".into(),
+            _ => return None,
+        })
+    }
+
+    fn place_hint(&self) -> Option<String> {
+        Some(match self {
+            Self::BadName { fault: NameFault::LooksLikeAnId, .. } => "give it a name that is not only hexadecimal digits".into(),
+            Self::BadName { .. } => "a name is letters and digits joined by single hyphens, such as `my-app`".into(),
+            Self::NameTaken { .. } => "choose another with `--name`".into(),
+            Self::Archived { place } => format!("`frith workspace unarchive {}` makes it writable", place.name),
+            Self::InTrash { place } => format!("`frith workspace unarchive {}` takes it back", place.id.short()),
+            Self::AlreadyMerged { parent, .. } => format!("its tasks are in `{}`", parent.name),
+            Self::ForkOfFork { parent, .. } => format!("fork `{}` once more: `frith fork create {}`", parent.name, parent.name),
+            Self::ForkStays { fork, .. } => format!("`frith fork merge {}`", fork.name),
+            Self::HasForks { forks, .. } => {
+                format!("merge {} first: `frith fork merge {}`", if forks.len() == 1 { "it" } else { "them" }, forks.first()?.name)
+            }
+            Self::Inherited { parent, .. } => format!("change it there: `frith workspace set {}`", parent.name),
+            Self::BadFolder { fault: FolderFault::Relative, .. } => "give the whole path".into(),
+            Self::BadFolder { fault: FolderFault::Ours, .. } => "choose a folder of your own".into(),
+            Self::BadFolder { fault: FolderFault::Taken(place), .. } => {
+                format!("work in `{}`, or give that place another folder", place.name)
+            }
+            Self::BadFolder { path, .. } => {
+                format!("make the folder readable at `{path}`, or set another: `frith workspace set <place> --folder <path>`")
+            }
+            Self::ForkFolder { fork } => format!("`frith agents launch {}` makes it", fork.name),
+            Self::NotAFork { .. } => "`frith workspace list` marks forks".into(),
+            Self::Supervisor { .. } => "make an ordinary workspace: `frith workspace create <name>`".into(),
+            _ => return None,
+        })
+    }
+
+    fn task_hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NothingToChange => "name at least one thing to change; `--help` lists them".into(),
+            Self::BlankTitle => "give it one: 1 to 255 characters".into(),
+            Self::LongTitle { .. } => "put the details into the body: `--body`".into(),
+            Self::LongText { .. } => "put it into a file of the folder and name the file".into(),
+            Self::CronStatus => "set one of notstarted, ongoing, blocked, completed, rejected".into(),
+            Self::QueueEmpty { place } => format!("add one: `frith task add -w {} <title>`", place.name),
+            Self::TaskHeld { task, .. } => format!("wait for it, or say so with `--force` (`frith task move {} --force`)", task.id.short()),
+            Self::NotForSpinUp { task } if task.status.is_finished() => {
+                format!("open it again: `frith task status {} notstarted`", task.id.short())
+            }
+            Self::NotForSpinUp { .. } => "let its agent finish, or set it back to notstarted".into(),
+            Self::OtherQueue { .. } => "move it there first: `frith task move`".into(),
+            Self::DocumentFull { .. } => "close it and add a new task for what is left".into(),
+            _ => return None,
+        })
+    }
+
+    fn launch_hint(&self) -> Option<String> {
+        Some(match self {
+            Self::AgentRuns { place, agent, .. } => {
+                format!("watch it with `frith agents attach {}`, or fork: `frith fork create {}`", agent.short(), place.name)
+            }
+            Self::NoAgent { place } => format!("`frith agents launch {}` starts one", place.name),
+            Self::NoFolder { place } => format!("`frith workspace set {} --folder <path>` sets it", place.name),
+            Self::UnknownKind { kind, known } => {
+                format!("known are {}; others come with `[launch.{kind}]` in the configuration (`frith config path`)", known.join(", "))
+            }
+            Self::NoCommand { kind, .. } => {
+                format!("install it, or name another with `command` under `[launch.{kind}]` (`frith config path`)")
+            }
+            Self::UnknownOption { known, option, kind, .. } if known.is_empty() => {
+                format!("list what it takes with `{option}s` under `[launch.{kind}]`")
+            }
+            Self::UnknownOption { known, .. } => format!("it takes {}", known.join(", ")),
+            Self::TooManyAgents { .. } => "stop one, or raise `node.max_agents`".into(),
+            Self::ForkFolderFault { way_out, .. } => return way_out.clone(),
+            Self::ProjectFile { file, .. } => format!("take the `frith` entry out of `{file}` and commit that, then launch again"),
+            Self::ProjectFileBroken { .. } => "mend the file, then launch again".into(),
+            Self::NotStarted { .. } => "`frith logs` has the details".into(),
+            Self::AgentEnded { .. } => "`frith agents launch <place>` starts another".into(),
+            Self::NoTerminal { .. } => "attach works for agents that `frith agents launch` started".into(),
+            _ => return None,
+        })
+    }
+
+    fn other_hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unfinished { tasks, .. } | Self::OpenedMeanwhile { tasks, .. } => {
+                format!(
+                    "finish or move {}: `frith task status {} completed`",
+                    if tasks.len() == 1 { "it" } else { "them" },
+                    tasks.first()?.id.short()
+                )
+            }
+            Self::ForeignProcess { pid, .. } => format!("end process {pid} first"),
+            Self::StillStopping { .. } | Self::Busy { .. } | Self::Stale => "run it again in a moment".into(),
+            Self::HomeAway { .. } => "bring that machine back, or fork the parent and work there".into(),
+            Self::OutsidePlace { .. } => "ask a person, or an agent of the supervisor workspace".into(),
+            Self::PersonsOnly { .. } => "a person runs it from a shell of their own".into(),
+            Self::AgentsOnly { .. } => "run it from an agent's shell".into(),
+            Self::UnplacedCaller => "run it from an ordinary shell on this machine".into(),
+            _ => return None,
+        })
+    }
+}
+
+fn name_fault(name: &str, fault: NameFault) -> String {
+    match fault {
+        NameFault::Blank => "a place needs a name".into(),
+        NameFault::TooLong => format!("the name has {} characters, and {NAME_MOST} is the most", name.chars().count()),
+        NameFault::NotKebab => format!("`{name}` is not in kebab-case"),
+        NameFault::Reserved => format!("the name `{name}` is kept for the supervisor workspace"),
+        NameFault::LooksLikeAnId => format!("`{name}` reads like an id"),
+    }
+}
+
+fn folder_fault(path: &PathText, fault: &FolderFault) -> String {
+    match fault {
+        FolderFault::Gone => format!("folder `{path}` is not there"),
+        FolderFault::NotAFolder => format!("`{path}` is a file, not a folder"),
+        FolderFault::Unreadable => format!("folder `{path}` cannot be read"),
+        FolderFault::Relative => format!("`{path}` is not an absolute path"),
+        FolderFault::Ours => format!("`{path}` lies inside frith's own folder"),
+        FolderFault::Taken(place) => format!("folder `{path}` is the folder of `{}` already", place.name),
+    }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn names(places: &[PlaceNamed]) -> String {
+    places.iter().map(|place| format!("`{}`", place.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// How many tasks a sentence names before it says how many more there are.
+const TITLES_SHOWN: usize = 5;
+
+fn titles(tasks: &[TaskInTheWay]) -> String {
+    let mut shown: Vec<_> =
+        tasks.iter().take(TITLES_SHOWN).map(|task| format!("{} `{}` ({})", task.id.short(), task.title, task.status.word())).collect();
+    if tasks.len() > TITLES_SHOWN {
+        shown.push(format!("and {} more", tasks.len() - TITLES_SHOWN));
+    }
+    shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_a_stable_code_and_survives_both_encodings() {
+        let refusal = Refusal::QueueEmpty { place: PlaceNamed { id: PlaceId::from_bytes([1; 16]), name: "app".into() } };
+        assert_eq!(refusal.code(), "queueEmpty");
+        assert_eq!(Refusal::Stale.code(), "stale");
+        let wire = postcard::to_stdvec(&refusal).unwrap();
+        assert_eq!(postcard::from_bytes::<Refusal>(&wire).unwrap(), refusal);
+        let json = serde_json::to_string(&refusal).unwrap();
+        assert_eq!(serde_json::from_str::<Refusal>(&json).unwrap(), refusal);
+    }
+
+    #[test]
+    fn a_long_list_of_tasks_is_cut_in_the_sentence_only() {
+        let task = |n: u8| TaskInTheWay { id: TaskId::from_bytes([n; 16]), title: format!("t{n}"), status: Status::Ongoing };
+        let fork = PlaceNamed { id: PlaceId::from_bytes([9; 16]), name: "f".into() };
+        let one = Refusal::Unfinished { fork: fork.clone(), tasks: vec![task(1)] };
+        assert_eq!(one.to_string(), "fork `f` has 1 unfinished task: 01010101 `t1` (ongoing)");
+        let many = Refusal::Unfinished { fork, tasks: (0..9).map(task).collect() };
+        assert!(many.to_string().ends_with("`t4` (ongoing), and 4 more"));
+    }
+}
