@@ -1,0 +1,156 @@
+//! The operations: what may be asked of a node, each once.
+//!
+//! A request is the command's arguments, the tool's schema and the frame on the wire; its doc comments are the help.
+//! Who asks is never a field: that travels beside the request and is established by the node.
+
+pub mod agents;
+pub mod fork;
+pub mod node;
+pub mod task;
+pub mod workspace;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// A request, and what answers it.
+pub trait Request: Serialize + DeserializeOwned + Into<Operation> {
+    /// What answers it.
+    type Reply: Serialize + DeserializeOwned + schemars::JsonSchema;
+    /// Its name, as in `task.next`.
+    const NAME: &'static str;
+}
+
+/// What an operation does to the world, told honestly to whoever plans to use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Adds something; again adds another.
+    Adds,
+    /// Changes something; again changes nothing more.
+    Updates,
+    /// Takes something away, or cannot be taken back.
+    Destroys,
+}
+
+/// Who may ask for an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Askers {
+    /// People, and agents within their own place.
+    Everyone,
+    /// People, and agents of the supervisor workspace.
+    Overseers,
+    /// People only.
+    People,
+}
+
+/// One row of the table of operations.
+pub struct OperationInfo {
+    /// Its name, as in `task.next`.
+    pub name: &'static str,
+    /// What it does to the world.
+    pub effect: Effect,
+    /// Who may ask for it.
+    pub askers: Askers,
+    /// The schema of its request.
+    pub request_schema: fn() -> schemars::Schema,
+    /// The schema of its reply.
+    pub reply_schema: fn() -> schemars::Schema,
+}
+
+macro_rules! operations {
+    ($($name:literal $variant:ident($request:ty) -> $reply:ty, $effect:ident, $askers:ident;)+) => {
+        /// Any request. Grows at the end only: a variant's place in this list is its number on the wire.
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        #[expect(missing_docs, reason = "each variant is documented by the request it holds")]
+        pub enum Operation { $($variant($request)),+ }
+
+        impl Operation {
+            /// Its row in the table.
+            pub fn info(&self) -> &'static OperationInfo {
+                let name = match self { $(Self::$variant(_) => $name),+ };
+                let found = TABLE.iter().find(|info| info.name == name);
+                found.expect("the table and the enum are written by one macro")
+            }
+        }
+
+        /// Every operation.
+        pub static TABLE: &[OperationInfo] = &[$(OperationInfo {
+            name: $name,
+            effect: Effect::$effect,
+            askers: Askers::$askers,
+            request_schema: || schemars::schema_for!($request),
+            reply_schema: || schemars::schema_for!($reply),
+        }),+];
+
+        $(
+            impl From<$request> for Operation {
+                fn from(request: $request) -> Self { Self::$variant(request) }
+            }
+            impl Request for $request {
+                type Reply = $reply;
+                const NAME: &'static str = $name;
+            }
+        )+
+    };
+}
+
+operations! {
+    "node.status" NodeStatus(node::Status) -> node::NodeStatus, Reads, Everyone;
+    "node.down" NodeDown(node::Down) -> node::Stopped, Destroys, People;
+    "workspace.create" WorkspaceCreate(workspace::Create) -> workspace::PlaceInfo, Adds, Overseers;
+    "workspace.list" WorkspaceList(workspace::List) -> workspace::Places, Reads, Everyone;
+    "workspace.show" WorkspaceShow(workspace::Show) -> workspace::PlaceInfo, Reads, Everyone;
+    "workspace.set" WorkspaceSet(workspace::Set) -> workspace::PlaceInfo, Updates, People;
+    "workspace.archive" WorkspaceArchive(workspace::Archive) -> workspace::PlaceInfo, Updates, People;
+    "workspace.unarchive" WorkspaceUnarchive(workspace::Unarchive) -> workspace::PlaceInfo, Updates, People;
+    "workspace.delete" WorkspaceDelete(workspace::Delete) -> workspace::Deleted, Destroys, People;
+    "workspace.fork" ForkCreate(fork::Create) -> workspace::PlaceInfo, Adds, Overseers;
+    "workspace.spinUp" ForkSpinUp(fork::SpinUp) -> fork::SpunUp, Adds, Overseers;
+    "workspace.mergeFork" ForkMerge(fork::Merge) -> fork::Merged, Destroys, Overseers;
+    "task.create" TaskAdd(task::Add) -> task::TaskInfo, Adds, Everyone;
+    "task.list" TaskList(task::List) -> task::Tasks, Reads, Everyone;
+    "task.get" TaskShow(task::Show) -> task::TaskDetail, Reads, Everyone;
+    "task.edit" TaskEdit(task::Edit) -> task::TaskInfo, Updates, Everyone;
+    "task.updateStatus" TaskStatus(task::SetStatus) -> task::TaskInfo, Updates, Everyone;
+    "task.move" TaskMove(task::Move) -> task::MovedTasks, Updates, Overseers;
+    "task.reply" TaskReply(task::Reply) -> task::Replied, Adds, Everyone;
+    "task.next" TaskNext(task::Next) -> task::TaskDetail, Updates, Everyone;
+    "agent.launch" AgentLaunch(agents::Launch) -> agents::AgentInfo, Adds, Overseers;
+    "agent.stop" AgentStop(agents::Stop) -> agents::AgentInfo, Destroys, Overseers;
+    "agent.attach" AgentAttach(agents::Attach) -> agents::Attached, Reads, People;
+    "agents.list" AgentSessions(agents::Sessions) -> agents::Agents, Reads, Everyone;
+    "agents.show" AgentShow(agents::Show) -> agents::AgentInfo, Reads, Everyone;
+    "agents.whoami" AgentWhoami(agents::Whoami) -> agents::Identity, Reads, Everyone;
+}
+
+/// Reads a path argument whatever bytes it has.
+pub(crate) fn path_argument() -> impl clap::builder::TypedValueParser<Value = frith_store::text::PathText> {
+    use clap::builder::TypedValueParser as _;
+    clap::builder::OsStringValueParser::new().map(|path| frith_store::text::PathText::from(std::path::Path::new(&path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_operations_differ_only_in_dots_and_underscores() {
+        let mut names: Vec<_> = TABLE.iter().map(|info| info.name.replace('.', "_")).collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn every_operation_describes_itself_and_each_of_its_fields() {
+        for info in TABLE {
+            let schema = (info.request_schema)();
+            let schema = schema.as_object().unwrap();
+            assert!(schema.get("description").is_some(), "{} says nothing of itself", info.name);
+            for (field, value) in schema.get("properties").and_then(|p| p.as_object()).into_iter().flatten() {
+                assert!(value.get("description").is_some(), "{}: `{field}` says nothing of itself", info.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The node itself: requests and replies.
+
+use frith_store::{id::MachineId, text::PathText, time::Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::agents::AgentInfo;
+
+/// Show this machine's node: version, machine, agents, store.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Status {}
+
+/// Stop the node and every agent it runs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Down {}
+
+/// What a node says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeStatus {
+    /// This machine.
+    pub machine: MachineId,
+    /// Its name.
+    pub name: String,
+    /// The node's version.
+    pub version: String,
+    /// The node's process.
+    pub pid: u32,
+    /// Since when it runs.
+    pub started: Timestamp,
+    /// Where everything of it lies.
+    pub home: PathText,
+    /// Its binary was replaced while it runs: `frith down` and `frith up` take the new one.
+    pub binary_replaced: bool,
+    /// It runs as root, and so does every agent it starts.
+    pub root: bool,
+    /// The agents it runs.
+    pub agents: Vec<AgentInfo>,
+    /// How many it may run.
+    pub max_agents: u32,
+    /// How many workspaces and forks there are.
+    pub places: u64,
+    /// How many documents there are.
+    pub documents: u64,
+    /// The store's size in bytes.
+    pub store_bytes: u64,
+    /// What fails again and again, in words.
+    pub troubles: Vec<String>,
+}
+
+/// That the node stops.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stopped {
+    /// The node's process, which ends now.
+    pub pid: u32,
+    /// How many agents were stopped.
+    pub agents: u32,
+}

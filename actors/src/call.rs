@@ -1,0 +1,117 @@
+//! A call: one request with everything that travels beside it, and what comes back.
+//!
+//! These are the payloads of the local socket. They carry no identity: who calls is read from the kernel.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
+use frith_store::{
+    error::{Failure, StoreError},
+    id::CallId,
+    refusal::Refusal,
+    text::PathText,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{api::Operation, terminal::wire};
+
+/// A request and what travels beside it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Names this call: sent again with the same one, it is answered with the same outcome.
+    pub call: CallId,
+    /// The caller's folder.
+    pub folder: Option<PathText>,
+    /// The caller's environment, for a launch; empty otherwise.
+    pub environment: Vec<(Bytes, Bytes)>,
+    /// The caller's terminal as columns and rows, for a launch and an attach.
+    pub size: Option<(u16, u16)>,
+    /// What is asked.
+    pub operation: Operation,
+}
+
+/// Text of the system that need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bytes(Vec<u8>);
+
+impl From<&OsStr> for Bytes {
+    fn from(text: &OsStr) -> Self {
+        Self(text.as_bytes().to_vec())
+    }
+}
+
+impl From<Bytes> for OsString {
+    fn from(bytes: Bytes) -> Self {
+        Self::from_vec(bytes.0)
+    }
+}
+
+/// What a client sends.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum ToNode {
+    /// A call; the first thing on a connection.
+    Call(Box<Envelope>),
+    /// What an attached viewer does.
+    Terminal(wire::FromViewer),
+}
+
+/// What a node sends.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum FromNode {
+    /// How far a long call is.
+    Progress(Progress),
+    /// The answer: the reply, serialised, or why there is none.
+    Answer(Result<Vec<u8>, Failed>),
+    /// What an attached viewer is shown, after the answer.
+    Terminal(wire::ToViewer),
+}
+
+/// How far a long call is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is being done.
+    pub what: String,
+    /// How much is done, and of how much, where that is known.
+    pub part: Option<(u64, u64)>,
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failed {
+    /// Understood, and no.
+    Refused(Box<Refusal>),
+    /// Something broke.
+    Broken {
+        /// The fact, then its causes.
+        facts: Vec<String>,
+        /// What would mend it.
+        hint: Option<String>,
+    },
+}
+
+impl From<Failure> for Failed {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(refusal) => Self::Refused(refusal),
+            Failure::Broken(error) => Self::broken(&error),
+        }
+    }
+}
+
+impl Failed {
+    fn broken(error: &StoreError) -> Self {
+        let mut facts = vec![error.to_string()];
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            facts.push(error.to_string());
+            cause = error.source();
+        }
+        Self::Broken { facts, hint: error.hint() }
+    }
+}
+
+impl From<Refusal> for Failed {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
