@@ -86,7 +86,7 @@ impl MachineId {
     }
 
     /// The id whose bytes were stored.
-    pub fn from_bytes(bytes: [u8; 8]) -> Self {
+    pub const fn from_bytes(bytes: [u8; 8]) -> Self {
         Self(bytes)
     }
 

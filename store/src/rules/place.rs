@@ -1,0 +1,229 @@
+//! Names, settings and the life of workspaces (forks.md, "Workspace").
+
+use super::named;
+use crate::{
+    model::{Place, PlaceKind, Settings},
+    refusal::{NAME_MOST, NameFault, Refusal},
+    text::{cut, kebab},
+};
+
+/// The name of the workspace that watches the others.
+pub const SUPERVISOR: &str = "supervisor";
+/// Days a deleted workspace stays in the trash.
+pub const DAYS_IN_TRASH: u32 = 30;
+
+/// A name that a place may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreeName(String);
+
+impl FreeName {
+    /// The name.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Whether a place may be called this; `holder` is the live place that has the name already.
+///
+/// # Errors
+/// [`Refusal::BadName`] or [`Refusal::NameTaken`].
+pub fn can_name(name: &str, holder: Option<&Place>) -> Result<FreeName, Refusal> {
+    let name = name.trim();
+    if let Some(fault) = name_fault(name) {
+        return Err(Refusal::BadName { name: name.to_owned(), fault });
+    }
+    match holder {
+        Some(place) => Err(Refusal::NameTaken { place: named(place) }),
+        None => Ok(FreeName(name.to_owned())),
+    }
+}
+
+fn name_fault(name: &str) -> Option<NameFault> {
+    let digits = name.chars().filter(|c| *c != '-');
+    if name.is_empty() {
+        Some(NameFault::Blank)
+    } else if name.chars().count() > NAME_MOST {
+        Some(NameFault::TooLong)
+    } else if name == SUPERVISOR {
+        Some(NameFault::Reserved)
+    } else if kebab(name) != name {
+        Some(NameFault::NotKebab)
+    } else if digits.clone().count() == 32 && digits.clone().all(|c| c.is_ascii_hexdigit()) {
+        Some(NameFault::LooksLikeAnId)
+    } else {
+        None
+    }
+}
+
+/// The first of `base`, `base-2`, `base-3` … that is not taken, cut so that the whole fits a name.
+pub fn numbered(base: &str, is_taken: &dyn Fn(&str) -> bool) -> FreeName {
+    let plain = cut(base, NAME_MOST).to_owned();
+    if !is_taken(&plain) && name_fault(&plain).is_none() {
+        return FreeName(plain);
+    }
+    let mut number = 2_u64;
+    loop {
+        let suffix = format!("-{number}");
+        let name = format!("{}{suffix}", cut(base, NAME_MOST - suffix.len()));
+        if !is_taken(&name) {
+            return FreeName(name);
+        }
+        number += 1;
+    }
+}
+
+/// Whether anything may be written into a place.
+///
+/// # Errors
+/// It was merged, deleted or archived; each has its own refusal. `parent` is a fork's parent.
+pub fn can_write(place: &Place, parent: Option<&Place>) -> Result<(), Refusal> {
+    if let (Some(_), Some(parent)) = (&place.merged, parent) {
+        return Err(Refusal::AlreadyMerged { fork: named(place), parent: named(parent) });
+    }
+    if place.deleted.is_some() {
+        return Err(Refusal::InTrash { place: named(place) });
+    }
+    let frozen = if place.archived { Some(place) } else { parent.filter(|parent| parent.archived) };
+    frozen.map_or(Ok(()), |place| Err(Refusal::Archived { place: named(place) }))
+}
+
+/// Settings that may be written to a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsPlan(Settings);
+
+impl SettingsPlan {
+    /// What to write: the place's own settings.
+    pub fn into_settings(self) -> Settings {
+        self.0
+    }
+}
+
+/// Whether a place's settings may become `wanted`. A fork's are its parent's: the same values are accepted and
+/// nothing is written.
+///
+/// # Errors
+/// [`Refusal::Inherited`] names what a fork inherits and from whom.
+pub fn can_set(place: &Place, parent: Option<&Place>, wanted: Settings) -> Result<Option<SettingsPlan>, Refusal> {
+    let wanted = wanted.canonical();
+    let Some(parent) = parent else {
+        let changed = !place.settings.differing(&wanted).is_empty();
+        return Ok(changed.then_some(SettingsPlan(wanted)));
+    };
+    let differing = parent.settings.differing(&wanted);
+    if differing.is_empty() {
+        return Ok(None);
+    }
+    let settings = differing.into_iter().map(|setting| setting.key().to_owned()).collect();
+    Err(Refusal::Inherited { fork: named(place), parent: named(parent), settings })
+}
+
+/// That a workspace may be archived or deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetirePlan(());
+
+/// Whether a workspace may be `verb` ("archived" or "deleted"); `forks` are its live forks.
+///
+/// # Errors
+/// It is a fork, has forks, or is the supervisor workspace.
+pub fn can_retire(place: &Place, forks: &[Place], verb: &str) -> Result<RetirePlan, Refusal> {
+    if place.deleted.is_some() {
+        return Err(Refusal::InTrash { place: named(place) });
+    }
+    match place.kind {
+        PlaceKind::Fork { .. } => return Err(Refusal::ForkStays { fork: named(place), verb: verb.into() }),
+        PlaceKind::Supervisor => return Err(Refusal::Supervisor { verb: verb.into() }),
+        PlaceKind::Workspace => {}
+    }
+    if forks.is_empty() {
+        return Ok(RetirePlan(()));
+    }
+    Err(Refusal::HasForks { place: named(place), verb: verb.into(), forks: forks.iter().map(named).collect() })
+}
+
+/// Whether a workspace may be made writable or taken out of the trash; `holder` has its name meanwhile.
+///
+/// # Errors
+/// It is neither archived nor deleted, or its name was taken.
+pub fn can_revive(place: &Place, holder: Option<&Place>) -> Result<RetirePlan, Refusal> {
+    if !place.archived && place.deleted.is_none() {
+        return Err(Refusal::NotArchived { place: named(place) });
+    }
+    match holder.filter(|holder| holder.id != place.id) {
+        Some(holder) => Err(Refusal::NameTaken { place: named(holder) }),
+        None => Ok(RetirePlan(())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Notice,
+        rules::samples::{fork_of, place},
+        time::Timestamp,
+    };
+    use proptest::prelude::*;
+
+    #[test]
+    fn bad_names_have_their_own_faults() {
+        let long = "a".repeat(129);
+        for (name, fault) in [
+            ("  ", NameFault::Blank),
+            (long.as_str(), NameFault::TooLong),
+            ("My App", NameFault::NotKebab),
+            ("a--b", NameFault::NotKebab),
+            ("a\nb", NameFault::NotKebab),
+            ("supervisor", NameFault::Reserved),
+            ("0123456789abcdef0123456789abcdef", NameFault::LooksLikeAnId),
+        ] {
+            assert!(matches!(can_name(name, None), Err(Refusal::BadName { fault: found, .. }) if found == fault), "{name}");
+        }
+        assert_eq!(can_name(" größe-2 ", None).unwrap().into_string(), "größe-2");
+        assert!(matches!(can_name("app", Some(&place(1, "app"))), Err(Refusal::NameTaken { .. })));
+    }
+
+    #[test]
+    fn a_fork_takes_back_the_values_it_was_given_and_no_others() {
+        let mut parent = place(1, "app");
+        parent.settings.auto_allowed_tools = vec!["Bash(git *)".into()];
+        parent.settings = parent.settings.canonical();
+        let fork = fork_of(&parent, 2, "app-fork");
+        let mut same = parent.settings.clone();
+        same.auto_allowed_tools = vec![" Bash(git   *) ".into(), String::new()];
+        assert_eq!(can_set(&fork, Some(&parent), same), Ok(None));
+        let other = Settings { notifications: vec![Notice::Mail], ..parent.settings.clone() };
+        let refusal = can_set(&fork, Some(&parent), other).unwrap_err();
+        assert_eq!(refusal.to_string(), "`app-fork` inherits notifications from `app`");
+    }
+
+    #[test]
+    fn a_fork_and_a_workspace_with_forks_stay() {
+        let app = place(1, "app");
+        let fork = fork_of(&app, 2, "app-fork");
+        assert!(matches!(can_retire(&fork, &[], "deleted"), Err(Refusal::ForkStays { .. })));
+        let refusal = can_retire(&app, &[fork], "archived").unwrap_err();
+        assert_eq!(refusal.to_string(), "`app` cannot be archived: it has 1 fork (`app-fork`)");
+        assert!(can_retire(&app, &[], "archived").is_ok());
+    }
+
+    #[test]
+    fn what_is_archived_deleted_or_merged_takes_no_writes() {
+        let app = place(1, "app");
+        let fork = fork_of(&app, 2, "app-fork");
+        let archived = Place { archived: true, ..app.clone() };
+        assert!(matches!(can_write(&archived, None), Err(Refusal::Archived { .. })));
+        assert!(matches!(can_write(&fork, Some(&archived)), Err(Refusal::Archived { .. })));
+        let deleted = Place { deleted: Some(Timestamp::default()), ..app.clone() };
+        assert!(matches!(can_write(&deleted, None), Err(Refusal::InTrash { .. })));
+        assert_eq!(can_write(&fork, Some(&app)), Ok(()));
+    }
+
+    proptest! {
+        #[test]
+        fn a_numbered_name_is_always_one_a_place_may_have(base in "[a-zé0-9]{1,9}(-[a-z0-9]{1,60}){0,3}", taken in 0_u64..40) {
+            let last = std::cell::Cell::new(0);
+            let name = numbered(&base, &|_| { last.set(last.get() + 1); last.get() <= taken }).into_string();
+            prop_assert!(can_name(&name, None).is_ok(), "{}", name);
+        }
+    }
+}
