@@ -8,13 +8,13 @@ use crate::{
 };
 
 /// A process, told apart from a later one with the same number by when it started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessRef {
     /// Its number.
     pub pid: u32,
-    /// When it started, in the system's own unit; comparable on one machine between two boots only by equality.
-    pub started: u64,
+    /// When it started, as its system tells it: only ever compared for equality.
+    pub started: String,
 }
 
 /// How an agent ended.

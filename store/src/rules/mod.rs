@@ -93,7 +93,7 @@ pub(crate) mod samples {
                 command: vec![],
                 model: None,
                 effort: None,
-                process: Some(ProcessRef { pid: 7, started: 7 }),
+                process: Some(ProcessRef { pid: 7, started: "7".into() }),
             }),
         }
     }
