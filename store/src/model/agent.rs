@@ -1,3 +1,5 @@
+//! An agent, its process and its end, as the machine that runs it recorded them.
+
 use serde::{Deserialize, Serialize};
 
 use super::By;

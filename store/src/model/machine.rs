@@ -1,3 +1,5 @@
+//! A machine of the team and what it may do there.
+
 use serde::{Deserialize, Serialize};
 
 use crate::{id::MachineId, time::Timestamp};

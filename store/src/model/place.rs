@@ -1,3 +1,5 @@
+//! A workspace or a fork: its kind, seat, settings and folders.
+
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};

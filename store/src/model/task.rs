@@ -1,3 +1,5 @@
+//! A task, its thread and its history, and who did what.
+
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};

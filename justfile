@@ -1,0 +1,14 @@
+# Shortcuts; none of them is needed. `./check` is what CI runs.
+
+# Format, lints, build, tests.
+check:
+    ./check
+
+# The measurements of tests/benches/README.md.
+bench:
+    cargo bench --locked -p frith-tests
+
+# Review the snapshots of transcripts that changed.
+snapshots:
+    INSTA_UPDATE=always cargo test --locked -p frith-tests
+    git diff --stat -- '*.snap'
