@@ -3,3 +3,14 @@
 //! Nothing here is part of the product, and nothing here reaches outside the folders it makes.
 
 pub mod tidy;
+pub mod wait;
+pub mod processes;
+pub mod redact;
+pub mod run;
+pub mod viewer;
+pub mod sandbox;
+
+pub use run::Run;
+pub use sandbox::Sandbox;
+pub use viewer::Viewer;
+pub use wait::wait_for;

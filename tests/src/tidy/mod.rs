@@ -5,6 +5,7 @@
 
 pub mod code;
 pub mod crates;
+pub mod refusals;
 pub mod source;
 pub mod tree;
 
@@ -31,4 +32,5 @@ pub const RULES: &[Rule] = &[
     ("text for people stands in one place", source::text_for_people),
     ("no host is matched by name", source::hosts_by_name),
     ("help keeps to the vocabulary", source::vocabulary),
+    ("each refusal says what would help", refusals::hints),
 ];

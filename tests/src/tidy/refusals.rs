@@ -1,0 +1,53 @@
+//! The rule about refusals: each says what would help, or is listed here as one that nothing helps.
+
+use super::{
+    code::{block_end, line_of},
+    crates::has_word,
+    tree::{Fault, Tree},
+};
+
+/// Where refusals are written.
+const FILE: &str = "store/src/refusal.rs";
+
+/// Refusals after which there is nothing to do: what was asked for is so already, or was called off by the asker.
+const NOTHING_HELPS: &[&str] = &["NotArchived", "BlankText", "StoppedBeforeStart"];
+
+/// Every refusal has a hint, or a place in [`NOTHING_HELPS`].
+pub fn hints(tree: &Tree) -> Vec<Fault> {
+    let Some(file) = tree.file(FILE) else { return vec![Fault::new(FILE, 0, "is missing")] };
+    let bare = &file.product.bare;
+    let Some(start) = bare.find("pub enum Refusal") else { return vec![Fault::new(FILE, 0, "has no refusals")] };
+    let end = block_end(bare, start).unwrap_or(bare.len());
+    let hinted: Vec<&str> = hint_functions(bare);
+    variants(&bare[start..end])
+        .filter(|(_, name)| !NOTHING_HELPS.contains(name) && !hinted.iter().any(|body| has_word(body, &format!("Self::{name}"))))
+        .map(|(at, name)| Fault::new(FILE, line_of(bare, start + at), format!("`{name}` has no hint")))
+        .collect()
+}
+
+/// The names of an enum's variants, with where they stand: those indented once.
+fn variants(body: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = body.match_indices("\n    ").map(|(at, indent)| (at + 1, &body[at + indent.len()..]));
+    lines.filter(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_uppercase())).map(|(at, rest)| {
+        let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        (at, &rest[..end])
+    })
+}
+
+fn hint_functions(bare: &str) -> Vec<&str> {
+    let starts = bare.match_indices("fn ").map(|(at, _)| at);
+    let hints = starts.filter(|at| bare[*at + 3..].split('(').next().is_some_and(|name| name.ends_with("hint")));
+    hints.filter_map(|at| Some(&bare[at..block_end(bare, at)?])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_without_a_hint_is_found() {
+        let source = "pub enum Refusal {\n    A { x: u8 },\n    B,\n    NotArchived,\n}\nfn a_hint() { match s { Self::A { .. } => 1 } }\nfn other() { Self::B }";
+        let faults = hints(&Tree::of(&[(FILE, source)]));
+        assert_eq!(faults, [Fault::new(FILE, 3, "`B` has no hint")]);
+    }
+}
