@@ -130,6 +130,33 @@ impl Writer {
     }
 }
 
+/// A replicated document: its kind in the first byte, then 15 bytes of a hash of what it is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DocId([u8; 16]);
+
+impl DocId {
+    /// The id whose bytes were stored.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 16 bytes, as stored in keys.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+/// The hash of a text or an attachment that is kept beside the store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobHash([u8; 32]);
+
+impl BlobHash {
+    /// The hash of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+}
+
 macro_rules! hex_id {
     ($name:ident, $len:literal) => {
         impl fmt::Display for $name {
@@ -194,6 +221,8 @@ macro_rules! hex_id {
 
 hex_id!(MachineId, 8);
 hex_id!(Writer, 16);
+hex_id!(DocId, 16);
+hex_id!(BlobHash, 32);
 
 /// The text is no hexadecimal number of the expected length.
 #[derive(Debug, thiserror::Error)]

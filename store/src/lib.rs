@@ -3,8 +3,19 @@
 //! This crate never knows a socket, a runtime or a person's terminal. A module uses only modules named before it.
 
 pub mod id;
+pub mod text;
+pub mod time;
 pub mod model;
 pub mod refusal;
 pub mod rules;
-pub mod text;
-pub mod time;
+pub mod error;
+pub mod docs;
+pub mod rows;
+pub mod database;
+pub mod blobs;
+pub mod facts;
+pub mod view;
+pub mod derive;
+pub mod tx;
+pub mod migrate;
+pub mod open;

@@ -1,0 +1,92 @@
+//! The rows that follow from the entries of logs, each from its entry alone and from what earlier entries of that log said.
+
+use super::Deriver;
+use crate::{
+    docs::log::{Entry, Fact},
+    error::StoreError,
+    id::{AgentId, MachineId, PlaceId},
+    model::{Agent, AgentEnd, By, Checkout, Launched, Merged, Seat},
+    rows::{Table, get_as},
+    view::{MergedRow, SeatRow, Space, TakenRow},
+};
+
+impl Deriver<'_> {
+    /// Derives what an entry of `machine`'s log says; `hash` is the entry's.
+    pub(crate) fn entry(&self, machine: MachineId, entry: &Entry<Fact>, hash: [u8; 32]) -> Result<(), StoreError> {
+        let at = entry.at;
+        match entry.fact.clone() {
+            Fact::Seat { place, epoch, home, electorate } => {
+                self.seat(place, &SeatRow { seat: Seat { epoch, home, electorate }, entry: hash })
+            }
+            Fact::Folder { place, folder } => self.folder(machine, place, folder.as_ref()),
+            Fact::Checkout { fork, path, start_in, kind } => {
+                self.checkout(Checkout { fork, machine, path, start_in, kind, made: at, removed: None })
+            }
+            Fact::CheckoutRemoved { fork } => match self.checkout_on(fork, machine)? {
+                Some(checkout) => self.checkout(Checkout { removed: Some(at), ..checkout }),
+                None => Ok(()),
+            },
+            Fact::Launch { agent, kind, place, epoch, by, model, effort, folder } => {
+                let launch = Launched { epoch, by, command: Vec::new(), model, effort, process: None };
+                let agent =
+                    Agent { id: agent, host: kind, machine, place: Some(place), folder, started: at, ended: None, launch: Some(launch) };
+                self.agent(&agent)
+            }
+            Fact::Started { agent, process, command, folder } => self.change_agent(agent, |agent| {
+                agent.folder = Some(folder);
+                if let Some(launch) = &mut agent.launch {
+                    launch.process = Some(process);
+                    launch.command = command;
+                }
+            }),
+            Fact::End { agent, how } => self.change_agent(agent, |agent| agent.ended = Some(AgentEnd { at, how })),
+            Fact::Taken { task, holder, call, token, .. } => {
+                let row = TakenRow { task, holder, since: at, call };
+                self.put(Space::Taken, &Space::Taken.key().bytes(token.as_bytes()), &row)?;
+                self.holder(task)
+            }
+            Fact::Released { .. } => Ok(()),
+            Fact::Merge { fork, parent, epoch, by, moved } => {
+                let merged = Merged { into: parent, at, by, moved_tasks: moved };
+                self.merge(fork, &MergedRow { merged, epoch, entry: hash })
+            }
+        }
+    }
+
+    fn change_agent(&self, id: AgentId, change: impl FnOnce(&mut Agent)) -> Result<(), StoreError> {
+        let Some(mut agent) = self.view().agent(id)? else { return Ok(()) };
+        change(&mut agent);
+        self.agent(&agent)
+    }
+
+    /// Writes an agent's rows, and what follows for the tasks it has in hand.
+    fn agent(&self, agent: &Agent) -> Result<(), StoreError> {
+        self.put(Space::Agent, &Space::Agent.key().bytes(agent.id.as_bytes()), agent)?;
+        let live = Space::LiveAgent.key().bytes(agent.id.as_bytes());
+        let launched_in = agent.launch.as_ref().and(agent.place);
+        let inside = launched_in.map(|place| Space::AgentIn.key().bytes(place.as_bytes()).bytes(agent.id.as_bytes()));
+        for key in [Some(live), inside].into_iter().flatten() {
+            if agent.ended.is_none() { self.mark(&key)? } else { self.delete(&key)? }
+        }
+        for task in self.view().held_by(&By::Agent(agent.id))? {
+            self.holder(task.id)?;
+        }
+        Ok(())
+    }
+
+    fn checkout_on(&self, fork: PlaceId, machine: MachineId) -> Result<Option<Checkout>, StoreError> {
+        let key = Space::Checkout.key().bytes(fork.as_bytes()).bytes(machine.as_bytes());
+        get_as(self.rows, Table::Views, &key, Space::Checkout.word())
+    }
+
+    fn checkout(&self, checkout: Checkout) -> Result<(), StoreError> {
+        let Checkout { fork, machine, .. } = checkout;
+        if let Some(old) = self.checkout_on(fork, machine)? {
+            self.delete(&super::place::path_key(machine, &old.path, fork))?;
+        }
+        if checkout.removed.is_none() {
+            self.mark(&super::place::path_key(machine, &checkout.path, fork))?;
+        }
+        self.put(Space::Checkout, &Space::Checkout.key().bytes(fork.as_bytes()).bytes(machine.as_bytes()), &checkout)
+    }
+}

@@ -1,0 +1,87 @@
+//! The rows of a place: its registers, its name while it is live, and its standing among its parent's forks.
+
+use super::Deriver;
+use crate::{
+    docs::{Document, place::PlaceState},
+    error::StoreError,
+    id::{MachineId, PlaceId},
+    model::{Merged, PlaceKind},
+    rows::{Key, Table, get_as},
+    text::PathText,
+    view::{MergedRow, SeatRow, Space},
+};
+
+impl Deriver<'_> {
+    pub(super) fn place(&self, document: &Document) -> Result<(), StoreError> {
+        let Some(state) = PlaceState::read(document)? else { return Ok(()) };
+        let old = self.place_state(state.id)?;
+        self.put(Space::Place, &Space::Place.key().bytes(state.id.as_bytes()), &state)?;
+        if let PlaceKind::Fork { parent } = state.kind {
+            self.mark(&Space::ForkOf.key().bytes(parent.as_bytes()).bytes(state.id.as_bytes()))?;
+        }
+        if let Some(old) = old {
+            self.delete(&name_key(&old.name, old.id))?;
+        }
+        self.name(&state)
+    }
+
+    /// A name is a live place's alone.
+    fn name(&self, state: &PlaceState) -> Result<(), StoreError> {
+        let key = name_key(&state.name, state.id);
+        let live = state.deleted.is_none() && self.view().merged(state.id)?.is_none();
+        if live { self.mark(&key) } else { self.delete(&key) }
+    }
+
+    pub(super) fn seat(&self, place: PlaceId, new: &SeatRow) -> Result<(), StoreError> {
+        let key = Space::Seat.key().bytes(place.as_bytes());
+        let old: Option<SeatRow> = get_as(self.rows, Table::Views, &key, Space::Seat.word())?;
+        let rank = |row: &SeatRow| (row.seat.epoch, std::cmp::Reverse(row.entry));
+        if old.is_none_or(|old| rank(&old) < rank(new)) { self.put(Space::Seat, &key, new) } else { Ok(()) }
+    }
+
+    /// Of two merges the one of the lower epoch holds, whichever arrives first.
+    pub(super) fn merge(&self, fork: PlaceId, new: &MergedRow) -> Result<(), StoreError> {
+        let key = Space::Merged.key().bytes(fork.as_bytes());
+        let old: Option<MergedRow> = get_as(self.rows, Table::Views, &key, Space::Merged.word())?;
+        if let Some(old) = old {
+            if (old.epoch, old.entry) <= (new.epoch, new.entry) {
+                return Ok(());
+            }
+            self.delete(&merged_into_key(fork, &old.merged))?;
+        }
+        self.put(Space::Merged, &key, new)?;
+        self.mark(&merged_into_key(fork, &new.merged))?;
+        self.place_state(fork)?.map_or(Ok(()), |state| self.name(&state))
+    }
+
+    pub(super) fn folder(&self, machine: MachineId, place: PlaceId, folder: Option<&PathText>) -> Result<(), StoreError> {
+        let key = Space::Folder.key().bytes(machine.as_bytes()).bytes(place.as_bytes());
+        let old: Option<PathText> = get_as(self.rows, Table::Views, &key, Space::Folder.word())?;
+        if let Some(old) = old {
+            self.delete(&path_key(machine, &old, place))?;
+        }
+        match folder {
+            Some(folder) => {
+                self.put(Space::Folder, &key, folder)?;
+                self.mark(&path_key(machine, folder, place))
+            }
+            None => self.delete(&key),
+        }
+    }
+
+    fn place_state(&self, place: PlaceId) -> Result<Option<PlaceState>, StoreError> {
+        get_as(self.rows, Table::Views, &Space::Place.key().bytes(place.as_bytes()), Space::Place.word())
+    }
+}
+
+fn name_key(name: &str, place: PlaceId) -> Key {
+    Space::Name.key().bytes(name.as_bytes()).byte(0).bytes(place.as_bytes())
+}
+
+fn merged_into_key(fork: PlaceId, merged: &Merged) -> Key {
+    Space::MergedInto.key().bytes(merged.into.as_bytes()).bytes(fork.as_bytes())
+}
+
+pub(super) fn path_key(machine: MachineId, path: &PathText, place: PlaceId) -> Key {
+    crate::view::path_prefix(machine, path.as_path()).bytes(place.as_bytes())
+}

@@ -1,0 +1,279 @@
+//! A task's document: registers at the root, open tokens, and the messages and history of each writer.
+//!
+//! A task is open while any open token is there. Closing deletes the tokens the closer saw, so an opening that it did not
+//! see survives it.
+
+use automerge::{
+    AutomergeError, ROOT, ReadDoc as _, ScalarValue,
+    transaction::{Transactable as _, Transaction},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Document, Text, map_in, parse_record_key, record_key};
+use crate::{
+    id::{OpenToken, PlaceId, Writer},
+    model::{Assignee, By, Status},
+    time::Timestamp,
+};
+
+pub(crate) const OPEN: &str = "open";
+pub(crate) const MESSAGES: &str = "m";
+pub(crate) const HISTORY: &str = "h";
+
+const TITLE: &str = "title";
+const BODY: &str = "body";
+const PLACE: &str = "place";
+const MOVED_FROM: &str = "moved-from";
+const ASSIGNEE: &str = "assignee";
+const POSITION: &str = "position";
+const CREATED: &str = "created";
+const CREATED_BY: &str = "by";
+const CHANGED: &str = "changed";
+const PROGRESS: &str = "progress";
+const CLOSED_AS: &str = "closed-as";
+const ALLOW_ALL: &str = "allow-all";
+const CLEAR_CONTEXT: &str = "clear-context";
+
+/// The most messages in a task's own document; later ones go to documents of their own, as many in each.
+pub const MESSAGES_MOST: u32 = 500;
+
+/// Where an open task stands, and by which token somebody has it in hand: one register, so both change together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Not started, ongoing or blocked.
+    pub status: Status,
+    /// The token of the taking that counts.
+    pub taken: Option<OpenToken>,
+}
+
+/// A message as the document holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageRecord {
+    /// One more than the highest counter its writer had seen in the task: what orders a thread.
+    pub counter: u64,
+    /// Who wrote it.
+    pub by: By,
+    /// When.
+    pub at: Timestamp,
+    /// What it says.
+    pub text: Text,
+}
+
+/// A change of status or place as the document holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryRecord {
+    /// As for a message.
+    pub counter: u64,
+    /// The status afterwards.
+    pub status: Status,
+    /// Where it was moved to, when it was moved.
+    pub moved_to: Option<PlaceId>,
+    /// Who changed it.
+    pub by: By,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A record with who wrote it and its number, which together are its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keyed<T> {
+    /// Who wrote it.
+    pub writer: Writer,
+    /// The number of the change that holds it.
+    pub seq: u64,
+    /// The record.
+    pub record: T,
+}
+
+/// What the registers of a task's document say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskState {
+    /// Its title.
+    pub title: String,
+    /// Its body.
+    pub body: Text,
+    /// Its place.
+    pub place: PlaceId,
+    /// Where it was before it was last moved.
+    pub moved_from: Option<PlaceId>,
+    /// Who is to do it.
+    pub assignee: Assignee,
+    /// Its position in the queue.
+    pub position: i64,
+    /// When it was made.
+    pub created: Timestamp,
+    /// Who made it.
+    pub created_by: By,
+    /// When it last changed.
+    pub changed: Timestamp,
+    /// Where it stands while it is open.
+    pub progress: Progress,
+    /// What it is closed as while it is not.
+    pub closed_as: Status,
+    /// Its open tokens, in order.
+    pub open: Vec<OpenToken>,
+    /// Whether the agent may run every command for it.
+    pub allow_all_commands: bool,
+    /// Whether it asks for a fresh context.
+    pub clear_context: Option<bool>,
+}
+
+impl TaskState {
+    /// Reads the registers; none while the change that made the task has not arrived.
+    pub fn read(document: &Document) -> Option<Self> {
+        let root = document.root();
+        let open = document.map(OPEN)?;
+        Some(Self {
+            title: root.text(TITLE)?,
+            body: root.record(BODY).unwrap_or(Text::Inline(String::new())),
+            place: PlaceId::from_bytes(root.id(PLACE)?),
+            moved_from: root.id(MOVED_FROM).map(PlaceId::from_bytes),
+            assignee: root.text(ASSIGNEE).and_then(|word| word.parse().ok()).unwrap_or(Assignee::Agent),
+            position: root.number(POSITION).unwrap_or_default(),
+            created: Timestamp::from_ms(root.number(CREATED)?),
+            created_by: root.record(CREATED_BY)?,
+            changed: Timestamp::from_ms(root.number(CHANGED)?),
+            progress: root.record(PROGRESS).unwrap_or(Progress { status: Status::NotStarted, taken: None }),
+            closed_as: root.text(CLOSED_AS).and_then(|word| word.parse().ok()).unwrap_or(Status::Completed),
+            open: open.keys().filter_map(|token| token.parse().ok()).collect(),
+            allow_all_commands: root.flag(ALLOW_ALL).unwrap_or_default(),
+            clear_context: root.flag(CLEAR_CONTEXT),
+        })
+    }
+
+    /// Where the task stands.
+    pub fn status(&self) -> Status {
+        if self.open.is_empty() { self.closed_as } else { self.progress.status }
+    }
+
+    /// The token of the taking by which somebody has it in hand, if one counts.
+    pub fn taken(&self) -> Option<OpenToken> {
+        matches!(self.status(), Status::Ongoing | Status::Blocked).then_some(self.progress.taken).flatten()
+    }
+}
+
+/// The messages in a task's document or in a later part of its thread.
+pub fn messages(document: &Document) -> Vec<Keyed<MessageRecord>> {
+    records(document, MESSAGES)
+}
+
+/// The history in a task's document.
+pub fn history(document: &Document) -> Vec<Keyed<HistoryRecord>> {
+    records(document, HISTORY)
+}
+
+fn records<T: serde::de::DeserializeOwned>(document: &Document, map: &str) -> Vec<Keyed<T>> {
+    let Some(map) = document.map(map) else { return Vec::new() };
+    let keyed = |key: String| {
+        let (writer, seq) = parse_record_key(&key)?;
+        Some(Keyed { writer, seq, record: map.record(&key)? })
+    };
+    map.keys().filter_map(keyed).collect()
+}
+
+/// The first content of a new task.
+#[derive(Debug)]
+pub struct Birth {
+    /// Its title.
+    pub title: String,
+    /// Its body, as the bytes of a [`Text`].
+    pub body: Vec<u8>,
+    /// Its place.
+    pub place: PlaceId,
+    /// Who is to do it.
+    pub assignee: Assignee,
+    /// Its position in the queue.
+    pub position: i64,
+    /// When it is made.
+    pub at: Timestamp,
+    /// Who makes it, as the bytes of a [`By`].
+    pub by: Vec<u8>,
+    /// Whether the agent may run every command for it.
+    pub allow_all_commands: bool,
+    /// Whether it asks for a fresh context.
+    pub clear_context: Option<bool>,
+    /// The token that opens it.
+    pub token: OpenToken,
+}
+
+/// Writes a new task's registers.
+pub(crate) fn give_birth(tx: &mut Transaction<'_>, birth: Birth) -> Result<(), AutomergeError> {
+    tx.put(ROOT, TITLE, birth.title)?;
+    tx.put(ROOT, BODY, birth.body)?;
+    tx.put(ROOT, PLACE, birth.place.as_bytes().to_vec())?;
+    tx.put(ROOT, POSITION, birth.position)?;
+    tx.put(ROOT, CREATED, birth.at.ms())?;
+    tx.put(ROOT, CREATED_BY, birth.by)?;
+    set_assignee(tx, birth.assignee)?;
+    set_allow_all(tx, birth.allow_all_commands)?;
+    set_clear_context(tx, birth.clear_context)?;
+    touch(tx, birth.at)?;
+    open(tx, birth.token)
+}
+
+/// Says when the task changed.
+pub(crate) fn touch(tx: &mut Transaction<'_>, at: Timestamp) -> Result<(), AutomergeError> {
+    tx.put(ROOT, CHANGED, at.ms())
+}
+
+pub(crate) fn set_title(tx: &mut Transaction<'_>, title: String) -> Result<(), AutomergeError> {
+    tx.put(ROOT, TITLE, title)
+}
+
+pub(crate) fn set_body(tx: &mut Transaction<'_>, body: Vec<u8>) -> Result<(), AutomergeError> {
+    tx.put(ROOT, BODY, body)
+}
+
+pub(crate) fn set_assignee(tx: &mut Transaction<'_>, assignee: Assignee) -> Result<(), AutomergeError> {
+    let word = Assignee::ALL.iter().find(|(one, _)| *one == assignee).map_or("agent", |(_, word)| *word);
+    tx.put(ROOT, ASSIGNEE, word)
+}
+
+pub(crate) fn set_position(tx: &mut Transaction<'_>, position: i64) -> Result<(), AutomergeError> {
+    tx.put(ROOT, POSITION, position)
+}
+
+/// Absent and no are the same, so that a task that never asked costs nothing.
+pub(crate) fn set_allow_all(tx: &mut Transaction<'_>, allow: bool) -> Result<(), AutomergeError> {
+    if allow || tx.get(ROOT, ALLOW_ALL)?.is_some() { tx.put(ROOT, ALLOW_ALL, allow) } else { Ok(()) }
+}
+
+pub(crate) fn set_clear_context(tx: &mut Transaction<'_>, clear: Option<bool>) -> Result<(), AutomergeError> {
+    match clear {
+        Some(clear) => tx.put(ROOT, CLEAR_CONTEXT, clear),
+        None if tx.get(ROOT, CLEAR_CONTEXT)?.is_some() => tx.put(ROOT, CLEAR_CONTEXT, ScalarValue::Null),
+        None => Ok(()),
+    }
+}
+
+/// Puts a token that keeps the task open.
+pub(crate) fn open(tx: &mut Transaction<'_>, token: OpenToken) -> Result<(), AutomergeError> {
+    let tokens = map_in(tx, OPEN)?;
+    tx.put(tokens, token.to_string(), true)
+}
+
+/// Says where the open task stands; `progress` are the bytes of a [`Progress`].
+pub(crate) fn set_progress(tx: &mut Transaction<'_>, progress: Vec<u8>) -> Result<(), AutomergeError> {
+    tx.put(ROOT, PROGRESS, progress)
+}
+
+/// Deletes every token this document shows, and says what the task is closed as.
+pub(crate) fn close(tx: &mut Transaction<'_>, closed_as: Status) -> Result<(), AutomergeError> {
+    let tokens = map_in(tx, OPEN)?;
+    let seen: Vec<String> = tx.keys(&tokens).collect();
+    for token in seen {
+        tx.delete(&tokens, token)?;
+    }
+    tx.put(ROOT, CLOSED_AS, closed_as.word())
+}
+
+pub(crate) fn set_place(tx: &mut Transaction<'_>, from: PlaceId, to: PlaceId) -> Result<(), AutomergeError> {
+    tx.put(ROOT, MOVED_FROM, from.as_bytes().to_vec())?;
+    tx.put(ROOT, PLACE, to.as_bytes().to_vec())
+}
+
+/// Adds a message or an entry of the history to its map.
+pub(crate) fn add_record(tx: &mut Transaction<'_>, map: &str, writer: Writer, seq: u64, record: Vec<u8>) -> Result<(), AutomergeError> {
+    let map = map_in(tx, map)?;
+    tx.put(map, record_key(writer, seq), record)
+}

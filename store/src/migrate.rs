@@ -1,0 +1,61 @@
+//! The format of a store. Every older one is brought to the present one when it is opened; a newer one is left as it is and
+//! refused. Views have a version of their own and are built anew when it differs.
+
+use crate::{
+    error::StoreError,
+    rows::{RowsMut, Table, get_as, put_as},
+    view::{LocalSpace, VIEWS},
+};
+
+/// The format this program writes.
+pub const FORMAT: u32 = 1;
+
+/// Brings a store of one format to the next.
+type Step = fn(&dyn RowsMut) -> Result<(), StoreError>;
+
+/// The step from format `n` to `n + 1` stands at `n - 1`.
+const STEPS: [Step; FORMAT as usize - 1] = [];
+
+/// What had to be done to a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Its format before; none when the store is new.
+    pub format: Option<u32>,
+    /// Whether its views are of another version and have to be built anew.
+    pub stale_views: bool,
+}
+
+/// Looks at the format of a store without writing.
+///
+/// # Errors
+/// A later frith wrote the store, or its rows cannot be read.
+pub fn look(rows: &dyn crate::rows::Rows) -> Result<Found, StoreError> {
+    let format: Option<u32> = get_as(rows, Table::Local, &LocalSpace::Format.key(), "format")?;
+    let views: Option<u32> = get_as(rows, Table::Local, &LocalSpace::Views.key(), "format")?;
+    match format {
+        Some(found) if found > FORMAT => Err(StoreError::Newer { found, known: FORMAT }),
+        _ => Ok(Found { format, stale_views: views != Some(VIEWS) }),
+    }
+}
+
+impl Found {
+    /// Whether anything has to be written before the store can be used.
+    pub fn is_current(&self) -> bool {
+        self.format == Some(FORMAT) && !self.stale_views
+    }
+}
+
+/// Brings a store to the present format; building views anew is the caller's.
+///
+/// # Errors
+/// The rows cannot be read or written.
+pub fn migrate(rows: &dyn RowsMut, found: Found) -> Result<(), StoreError> {
+    migrate_by(&STEPS, rows, found.format)?;
+    put_as(rows, Table::Local, &LocalSpace::Format.key(), "format", &FORMAT)?;
+    put_as(rows, Table::Local, &LocalSpace::Views.key(), "format", &VIEWS)
+}
+
+fn migrate_by(steps: &[Step], rows: &dyn RowsMut, format: Option<u32>) -> Result<(), StoreError> {
+    let done = format.map_or(steps.len(), |format| format.saturating_sub(1) as usize);
+    steps.iter().skip(done).try_for_each(|step| step(rows))
+}

@@ -1,0 +1,144 @@
+//! Making and changing places, and founding the team.
+
+use super::Tx;
+use crate::{
+    docs::{
+        About,
+        log::Fact,
+        place,
+        team::{self, Member, SignedMember, supervisor_of},
+    },
+    error::StoreError,
+    id::{PlaceId, TaskId, TeamId},
+    model::{By, PlaceKind, Role, Settings},
+    text::PathText,
+    time::Timestamp,
+    view::LocalSpace,
+};
+
+/// A place to make.
+#[derive(Debug, Clone)]
+pub struct NewPlace {
+    /// Its id.
+    pub id: PlaceId,
+    /// Workspace, fork or supervisor.
+    pub kind: PlaceKind,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// A short text or emoji.
+    pub icon: String,
+    /// Its folder on this machine.
+    pub folder: Option<PathText>,
+    /// The task it is spun up for.
+    pub spun_up_for: Option<TaskId>,
+}
+
+/// What to change of a place; what is absent stays.
+#[derive(Debug, Clone, Default)]
+pub struct PlaceEdit {
+    /// Its name.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// A short text or emoji.
+    pub icon: Option<String>,
+    /// Whether it is read-only.
+    pub archived: Option<bool>,
+    /// When it went to the trash; `Some(None)` takes it back.
+    pub deleted: Option<Option<Timestamp>>,
+    /// All its own settings; only those that differ are written.
+    pub settings: Option<Settings>,
+}
+
+impl Tx<'_> {
+    /// Founds the team of a machine that is in none: its document with this machine as admin, and the supervisor workspace.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub fn found_team(&mut self, team: TeamId, machine_name: &str, by: &By) -> Result<(), StoreError> {
+        let about = About::Team { team };
+        let (machine, now, writer) = (self.machine(), self.now, self.writer());
+        let signer = std::sync::Arc::clone(&self.desk.identity.signer);
+        let mut document = self.document_or_new(&about)?;
+        let member = Member { team, public_key: signer.public_key(), role: Role::Admin, joined: now, granted_by: machine };
+        let signature = signer.sign(&team::signed_bytes(&document.encode(&member)?)).to_vec();
+        let record = document.encode(&SignedMember { member, signature })?;
+        let change = document.edit(writer, now, |tx, _| {
+            team::add_member(tx, machine, record)?;
+            team::set_name(tx, machine, machine_name)
+        })?;
+        self.keep(&about, &document, change)?;
+        self.deriver().document(&document)?;
+        self.put_back(document);
+        self.put_local(&LocalSpace::Team.key(), "team", &team)?;
+        self.create_place(
+            NewPlace {
+                id: supervisor_of(team),
+                kind: PlaceKind::Supervisor,
+                name: "supervisor".into(),
+                description: String::new(),
+                icon: String::new(),
+                folder: None,
+                spun_up_for: None,
+            },
+            by,
+        )
+    }
+
+    /// Makes a place, with its seat: epoch 1, this machine, the members that are known.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub fn create_place(&mut self, new: NewPlace, by: &By) -> Result<(), StoreError> {
+        let about = About::Place { place: new.id, kind: new.kind };
+        let (now, writer) = (self.now, self.writer());
+        let mut document = self.document_or_new(&about)?;
+        let by = document.encode(by)?;
+        let change = document.edit(writer, now, |tx, _| {
+            place::give_birth(tx, now, by, new.spun_up_for)?;
+            place::set_description(tx, new.description)?;
+            place::set_icon(tx, new.icon)?;
+            place::set_name(tx, new.name)
+        })?;
+        self.keep(&about, &document, change)?;
+        self.deriver().document(&document)?;
+        self.put_back(document);
+        let electorate = self.machines()?.into_iter().map(|machine| machine.id).collect();
+        let home = self.machine();
+        self.append(Fact::Seat { place: new.id, epoch: 1, home, electorate })?;
+        match new.folder {
+            Some(folder) => self.append(Fact::Folder { place: new.id, folder: Some(folder) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Changes a place's registers.
+    ///
+    /// # Errors
+    /// The place is not known, or something could not be written.
+    pub fn set_place(&mut self, id: PlaceId, edit: PlaceEdit, _by: &By) -> Result<(), StoreError> {
+        let kind = self.place(id)?.map_or(PlaceKind::Workspace, |place| place.kind);
+        let about = About::Place { place: id, kind };
+        let (now, writer) = (self.now, self.writer());
+        let mut document = self.document(&about)?;
+        let old = place::PlaceState::read(&document)?.map(|state| state.settings).unwrap_or_default();
+        let settings = match edit.settings {
+            Some(new) => place::changed_settings(&document, &old, &new.canonical())?,
+            None => Vec::new(),
+        };
+        let change = document.edit(writer, now, |tx, _| {
+            edit.name.map_or(Ok(()), |name| place::set_name(tx, name))?;
+            edit.description.map_or(Ok(()), |description| place::set_description(tx, description))?;
+            edit.icon.map_or(Ok(()), |icon| place::set_icon(tx, icon))?;
+            edit.archived.map_or(Ok(()), |archived| place::set_archived(tx, archived))?;
+            edit.deleted.map_or(Ok(()), |deleted| place::set_deleted(tx, deleted))?;
+            settings.into_iter().try_for_each(|(key, value)| place::set_register(tx, key, value))
+        })?;
+        self.keep(&about, &document, change)?;
+        self.deriver().document(&document)?;
+        self.put_back(document);
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Agents and machines.
+
+use super::{Space, View};
+use crate::{
+    error::{Failure, StoreError},
+    id::{AgentId, MachineId, PlaceId},
+    model::{Agent, Machine},
+    refusal::{Refusal, What},
+};
+
+impl View<'_> {
+    /// An agent, also an ended one.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {
+        self.row(Space::Agent, id.as_bytes())
+    }
+
+    /// An agent that has to be known.
+    ///
+    /// # Errors
+    /// Refused when it is not known.
+    pub fn require_agent(&self, id: AgentId) -> Result<Agent, Failure> {
+        Ok(self.agent(id)?.ok_or_else(|| Refusal::Unknown { what: What::Agent, given: id.to_string() })?)
+    }
+
+    /// Every agent, also ended ones, by id.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn agents(&self) -> Result<Vec<Agent>, StoreError> {
+        self.values(&Space::Agent.key(), Space::Agent)
+    }
+
+    /// The agents that did not end, by id.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn live_agents(&self) -> Result<Vec<Agent>, StoreError> {
+        let ids = self.ids(&Space::LiveAgent.key(), Space::LiveAgent)?;
+        ids.into_iter().map(|id| self.agent(AgentId::from_bytes(id))).filter_map(Result::transpose).collect()
+    }
+
+    /// The agent that was launched in a place and did not end.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn agent_in(&self, place: PlaceId) -> Result<Option<Agent>, StoreError> {
+        let ids = self.ids(&Space::AgentIn.key().bytes(place.as_bytes()), Space::AgentIn)?;
+        ids.first().map(|id| self.agent(AgentId::from_bytes(*id))).transpose().map(Option::flatten)
+    }
+
+    /// A machine of the team.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn machine(&self, id: MachineId) -> Result<Option<Machine>, StoreError> {
+        self.row(Space::Machine, id.as_bytes())
+    }
+
+    /// The machines of the team, by id.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn machines(&self) -> Result<Vec<Machine>, StoreError> {
+        self.values(&Space::Machine.key(), Space::Machine)
+    }
+}

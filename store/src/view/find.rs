@@ -1,0 +1,97 @@
+//! What somebody meant by a name, an id or the beginning of one. Too short, unknown and ambiguous are three answers.
+
+use std::ops::Bound;
+
+use super::{Space, View};
+use crate::{
+    error::{Failure, StoreError},
+    id::{AgentId, AgentRef, MachineId, MachineRef, NoPrefix, PlaceId, PlaceRef, Prefix, TaskId, TaskRef},
+    refusal::{Refusal, What},
+    rows::{Scan, Table},
+};
+
+impl View<'_> {
+    /// The place somebody named: by its exact name, which wins, by its id or by the beginning of its id. A merged or
+    /// deleted place has no name any more.
+    ///
+    /// # Errors
+    /// Refused when it is too short, unknown or ambiguous.
+    pub fn find_place(&self, named: &PlaceRef) -> Result<PlaceId, Failure> {
+        match self.places_named(&named.0)?.as_slice() {
+            [] => self.find(What::Place, Space::Place, &named.0).map(PlaceId::from_bytes),
+            [one] => Ok(*one),
+            several => Err(ambiguous(What::Place, &named.0, several.iter().map(ToString::to_string).collect())),
+        }
+    }
+
+    /// The task somebody named by its id or the beginning of it.
+    ///
+    /// # Errors
+    /// Refused when it is too short, unknown or ambiguous.
+    pub fn find_task(&self, named: &TaskRef) -> Result<TaskId, Failure> {
+        self.find(What::Task, Space::Task, &named.0).map(TaskId::from_bytes)
+    }
+
+    /// The agent somebody named by its id or the beginning of it.
+    ///
+    /// # Errors
+    /// Refused when it is too short, unknown or ambiguous.
+    pub fn find_agent(&self, named: &AgentRef) -> Result<AgentId, Failure> {
+        self.find(What::Agent, Space::Agent, &named.0).map(AgentId::from_bytes)
+    }
+
+    /// The machine somebody named: by its exact name, which wins, by its id or by the beginning of its id.
+    ///
+    /// # Errors
+    /// Refused when it is too short, unknown or ambiguous.
+    pub fn find_machine(&self, named: &MachineRef) -> Result<MachineId, Failure> {
+        let machines = self.machines()?;
+        let by_name: Vec<MachineId> = machines.iter().filter(|machine| machine.name == named.0).map(|machine| machine.id).collect();
+        let found = if by_name.is_empty() {
+            let prefix = prefix(What::Machine, &named.0)?;
+            machines.iter().map(|machine| machine.id).filter(|id| prefix.matches(id.as_bytes())).collect()
+        } else {
+            by_name
+        };
+        match found.as_slice() {
+            [] => Err(unknown(What::Machine, &named.0)),
+            [one] => Ok(*one),
+            several => Err(ambiguous(What::Machine, &named.0, several.iter().map(ToString::to_string).collect())),
+        }
+    }
+
+    fn find(&self, what: What, space: Space, given: &str) -> Result<[u8; 16], Failure> {
+        let found = self.matching(space, &prefix(what, given)?)?;
+        match found.as_slice() {
+            [] => Err(unknown(what, given)),
+            [one] => Ok(*one),
+            several => Err(ambiguous(what, given, several.iter().map(|id| uuid::Uuid::from_bytes(*id).to_string()).collect())),
+        }
+    }
+
+    fn matching(&self, space: Space, prefix: &Prefix) -> Result<Vec<[u8; 16]>, StoreError> {
+        let first = space.key().bytes(&prefix.first());
+        let end = space.key().bytes(&prefix.last()).end();
+        let mut found = Vec::new();
+        self.rows.scan(Table::Views, Bound::Included(first.as_slice()), &end, &mut |key, _| {
+            found.push(crate::rows::id_at(key, 1, space.word())?);
+            Ok(Scan::On)
+        })?;
+        Ok(found)
+    }
+}
+
+fn prefix(what: What, given: &str) -> Result<Prefix, Failure> {
+    Prefix::parse(given).map_err(|fault| match fault {
+        NoPrefix::TooShort => Refusal::TooShort { what, given: given.to_owned() }.into(),
+        NoPrefix::NotAnId => unknown(what, given),
+    })
+}
+
+fn unknown(what: What, given: &str) -> Failure {
+    Refusal::Unknown { what, given: given.to_owned() }.into()
+}
+
+fn ambiguous(what: What, given: &str, ids: Vec<String>) -> Failure {
+    Refusal::Ambiguous { what, given: given.to_owned(), ids }.into()
+}

@@ -1,0 +1,85 @@
+//! What only this machine keeps: its team, steps under way, and replies to calls, so that a retry is answered the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::View;
+use crate::{
+    error::StoreError,
+    id::{CallId, TeamId},
+    rows::{Key, Scan, Table, get_as, scan_prefix},
+    time::Timestamp,
+};
+
+/// Local rows: the first byte of a key. A space is never given another meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum LocalSpace {
+    /// The format of the store.
+    Format = 1,
+    /// The version of the views.
+    Views,
+    /// The team this machine is in.
+    Team,
+    /// call → reply
+    Call,
+    /// time, call → nothing
+    CallTime,
+    /// key → value
+    Step,
+}
+
+impl LocalSpace {
+    pub(crate) fn key(self) -> Key {
+        Key::new(self as u8)
+    }
+}
+
+/// The key and the value of a step under way.
+pub type StepRow = (Vec<u8>, Vec<u8>);
+
+/// The reply to a call, with when it was given.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CallRow {
+    pub at: Timestamp,
+    pub reply: Vec<u8>,
+}
+
+impl View<'_> {
+    /// The team this machine is in; none before it was founded or joined.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn team(&self) -> Result<Option<TeamId>, StoreError> {
+        get_as(self.rows, Table::Local, &LocalSpace::Team.key(), "team")
+    }
+
+    /// The reply that was recorded for a call.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn recorded_call(&self, call: CallId) -> Result<Option<Vec<u8>>, StoreError> {
+        let row: Option<CallRow> = get_as(self.rows, Table::Local, &LocalSpace::Call.key().bytes(call.as_bytes()), "calls")?;
+        Ok(row.map(|row| row.reply))
+    }
+
+    /// The steps under way, with their keys, in the order of the keys.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn steps(&self) -> Result<Vec<StepRow>, StoreError> {
+        let mut steps = Vec::new();
+        scan_prefix(self.rows, Table::Local, &LocalSpace::Step.key(), &mut |key, value| {
+            steps.push((key[1..].to_vec(), value.to_vec()));
+            Ok(Scan::On)
+        })?;
+        Ok(steps)
+    }
+
+    /// One step under way.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn step(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.rows.get(Table::Local, LocalSpace::Step.key().bytes(key).as_slice())
+    }
+}
