@@ -59,6 +59,11 @@ impl Splitter {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// The bytes that wait.
+    pub fn peek(&self) -> &[u8] {
+        &self.bytes[self.from..]
+    }
+
     /// Takes exactly `count` bytes that are no frame, once they are there.
     pub fn take(&mut self, count: usize) -> Option<&[u8]> {
         let until = self.from.checked_add(count).filter(|until| *until <= self.bytes.len())?;
