@@ -9,8 +9,8 @@ use std::{
     path::Path,
 };
 
-use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
-use frith_store::{id::MachineId, text::PathText};
+use ed25519_dalek::{Signature, SigningKey, VerifyingKey};
+use frith_store::{id::MachineId, text::PathText, tx::Signer};
 use rustix::fs::OFlags;
 
 use crate::error::{KEY_LENGTH, KeyError};
@@ -65,10 +65,15 @@ impl MachineKey {
     pub fn public(&self) -> [u8; 32] {
         self.0.verifying_key().to_bytes()
     }
+}
 
-    /// Signs a message.
-    pub fn sign_message(&self, message: &[u8]) -> [u8; 64] {
-        self.0.sign(message).to_bytes()
+impl Signer for MachineKey {
+    fn public_key(&self) -> [u8; 32] {
+        self.public()
+    }
+
+    fn sign(&self, message: &[u8]) -> [u8; 64] {
+        ed25519_dalek::Signer::sign(&self.0, message).to_bytes()
     }
 }
 
@@ -197,7 +202,7 @@ mod tests {
     #[test]
     fn only_the_owner_s_signature_counts() {
         let (one, two) = (MachineKey::from_secret(&[1; 32]), MachineKey::from_secret(&[2; 32]));
-        let signature = one.sign_message(b"yes");
+        let signature = one.sign(b"yes");
         assert!(is_signed_by(&one.public(), b"yes", &signature));
         assert!(!is_signed_by(&one.public(), b"no", &signature));
         assert!(!is_signed_by(&two.public(), b"yes", &signature));
