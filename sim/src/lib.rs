@@ -1,1 +1,3 @@
-//! sim
+//! The same node in a simulated world: a disk that fails as disks do, under the unchanged store.
+
+pub mod disk;

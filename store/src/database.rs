@@ -107,6 +107,27 @@ impl Database {
         outcome
     }
 
+    /// Writes down what an opening after a crash would otherwise have to find out by reading the whole file. It costs a
+    /// write, so it is for when nothing waits; the next write makes it out of date.
+    ///
+    /// # Errors
+    /// It could not be made durable.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        let settled = self.with_file(|file| {
+            let File::Writable(database) = file else { return Ok(()) };
+            let settle = || -> Result<(), redb::Error> {
+                let mut transaction = database.begin_write()?;
+                transaction.set_quick_repair(true);
+                Ok(transaction.commit()?)
+            };
+            settle().map_err(|error| self.storage_error(error))
+        });
+        if settled.is_err() {
+            self.close_failed();
+        }
+        settled
+    }
+
     /// Closes the file cleanly, so that the next opening has nothing to mend.
     ///
     /// # Errors

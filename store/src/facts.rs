@@ -34,6 +34,8 @@ enum Space {
     Chain,
     /// document → nothing: it waits for compaction
     Long,
+    /// nothing → how many documents there are
+    Count,
 }
 
 impl Space {
@@ -105,12 +107,7 @@ pub fn documents(rows: &dyn Rows) -> Result<Vec<(DocId, DocumentMeta)>, StoreErr
 /// # Errors
 /// The rows cannot be read.
 pub fn document_count(rows: &dyn Rows) -> Result<u64, StoreError> {
-    let mut count = 0;
-    scan_prefix(rows, Table::Facts, &Key::new(Space::Meta as u8), &mut |_, _| {
-        count += 1;
-        Ok(Scan::On)
-    })?;
-    Ok(count)
+    Ok(get_as(rows, Table::Facts, &Key::new(Space::Count as u8), "documents")?.unwrap_or_default())
 }
 
 /// Loads a document, checked to have every change that was written.
@@ -208,7 +205,13 @@ pub fn tip_digest(doc: DocId, writer: Writer, tip: Tip) -> [u8; 32] {
 /// # Errors
 /// The rows cannot be read or written.
 pub fn record(rows: &dyn RowsMut, doc: DocId, about: &About, changes: &[RawChange]) -> Result<(), StoreError> {
-    let mut meta = meta(rows, doc)?.unwrap_or(DocumentMeta { about: about.clone(), changes: 0, loose: 0 });
+    let mut meta = match meta(rows, doc)? {
+        Some(meta) => meta,
+        None => {
+            put_as(rows, Table::Facts, &Key::new(Space::Count as u8), "documents", &(document_count(rows)? + 1))?;
+            DocumentMeta { about: about.clone(), changes: 0, loose: 0 }
+        }
+    };
     let mut delta = [0; 32];
     for change in changes {
         let of_writer = |space: Space| space.of(doc).bytes(change.writer.as_bytes());

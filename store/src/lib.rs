@@ -17,5 +17,6 @@ pub mod facts;
 pub mod view;
 pub mod derive;
 pub mod tx;
+pub mod invariants;
 pub mod migrate;
 pub mod open;

@@ -311,6 +311,11 @@ impl Document {
         self.automerge.get_changes(&[]).iter().map(|change| RawChange::of(change).map_err(|fault| self.fault(fault))).collect()
     }
 
+    /// Every change taken apart into its operations, for what checks a document without trusting its state.
+    pub fn decoded(&self) -> Vec<automerge::ExpandedChange> {
+        self.automerge.get_changes(&[]).iter().map(Change::decode).collect()
+    }
+
     /// The registers at its root.
     pub fn root(&self) -> Registers<'_> {
         Registers { automerge: &self.automerge, object: ROOT }

@@ -176,12 +176,12 @@ impl<'a> View<'a> {
         self.rows
     }
 
-    fn row<T: DeserializeOwned>(&self, space: Space, id: &[u8]) -> Result<Option<T>, StoreError> {
+    pub(crate) fn row<T: DeserializeOwned>(&self, space: Space, id: &[u8]) -> Result<Option<T>, StoreError> {
         get_as(self.rows, Table::Views, &space.key().bytes(id), space.word())
     }
 
     /// The rest of each key that begins with `prefix`.
-    fn keys(&self, prefix: &Key) -> Result<Vec<Vec<u8>>, StoreError> {
+    pub(crate) fn keys(&self, prefix: &Key) -> Result<Vec<Vec<u8>>, StoreError> {
         let mut keys = Vec::new();
         let skip = prefix.as_slice().len();
         scan_prefix(self.rows, Table::Views, prefix, &mut |key, _| {
@@ -192,7 +192,7 @@ impl<'a> View<'a> {
     }
 
     /// The 16-byte ids that follow `prefix` at the end of their keys.
-    fn ids(&self, prefix: &Key, space: Space) -> Result<Vec<[u8; 16]>, StoreError> {
+    pub(crate) fn ids(&self, prefix: &Key, space: Space) -> Result<Vec<[u8; 16]>, StoreError> {
         self.keys(prefix)?.iter().map(|rest| crate::rows::id_at(rest, 0, space.word())).collect()
     }
 

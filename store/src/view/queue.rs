@@ -60,7 +60,18 @@ impl<'a> View<'a> {
     /// # Errors
     /// The rows cannot be read.
     pub fn tasks(&self, place: PlaceId, statuses: &[Status]) -> Result<Vec<Task>, StoreError> {
-        self.task_stream(place, statuses)?.collect()
+        let mut tasks = Vec::new();
+        let ranges = self.ranges(place, statuses)?;
+        for range in &ranges {
+            crate::rows::scan_prefix(self.rows, Table::Views, range, &mut |_, value| {
+                tasks.push(decode(value, Space::Queue.word())?);
+                Ok(Scan::On)
+            })?;
+        }
+        if ranges.len() > 1 {
+            tasks.sort_by_key(order_of);
+        }
+        Ok(tasks)
     }
 
     /// The first `most` of [`Self::tasks`].
@@ -76,13 +87,19 @@ impl<'a> View<'a> {
     /// # Errors
     /// The rows cannot be read.
     pub fn task_stream(&self, place: PlaceId, statuses: &[Status]) -> Result<TaskStream<'a>, StoreError> {
+        let ranges = self.ranges(place, statuses)?.into_iter().map(Range::new).collect();
+        Ok(TaskStream { view: *self, ranges })
+    }
+
+    /// The beginnings of the keys of these tasks: one for each place and status.
+    fn ranges(&self, place: PlaceId, statuses: &[Status]) -> Result<Vec<Key>, StoreError> {
         let mut ranges = Vec::new();
         for place in self.places_within(self.resolve(place)?)? {
             for (status, _) in Status::ALL.iter().filter(|(status, _)| statuses.contains(status)) {
-                ranges.push(Range::new(Space::Queue.key().bytes(place.as_bytes()).byte(*status as u8)));
+                ranges.push(Space::Queue.key().bytes(place.as_bytes()).byte(*status as u8));
             }
         }
-        Ok(TaskStream { view: *self, ranges })
+        Ok(ranges)
     }
 
     /// How many tasks a place has of each status, with those of forks merged into it.
