@@ -13,7 +13,7 @@ use frith_store::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{api::Operation, terminal::wire};
+use crate::{api::Operation, env::world::WorkLost, terminal::wire};
 
 /// A request and what travels beside it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -100,13 +100,36 @@ impl From<Failure> for Failed {
 
 impl Failed {
     fn broken(error: &StoreError) -> Self {
-        let mut facts = vec![error.to_string()];
-        let mut cause = std::error::Error::source(error);
-        while let Some(error) = cause {
-            facts.push(error.to_string());
-            cause = error.source();
+        Self::Broken { facts: facts(error), hint: error.hint() }
+    }
+
+    /// That something broke, and by what.
+    pub fn broken_by(fact: &str, cause: &dyn std::error::Error) -> Self {
+        Self::Broken { facts: [vec![fact.to_owned()], facts(cause)].concat(), hint: None }
+    }
+
+    /// That work beside the runtime was lost: a bug, of which the log has more.
+    pub fn from_work(lost: WorkLost) -> Self {
+        Self::Broken { facts: facts(&lost), hint: Some("`frith logs` has the details".into()) }
+    }
+}
+
+fn facts(error: &dyn std::error::Error) -> Vec<String> {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Broken { facts, .. } => f.write_str(&facts.join(": ")),
         }
-        Self::Broken { facts, hint: error.hint() }
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self::broken(&error)
     }
 }
 

@@ -1,4 +1,25 @@
 //! The node: every actor, the environment it lives in, and the operations that may be asked of it.
+//!
+//! A module uses only modules named before it.
 
 pub mod env;
+pub mod config;
+pub mod terminal;
 pub mod api;
+pub mod call;
+pub mod local;
+pub mod task;
+pub mod db;
+pub mod caller;
+pub mod handlers;
+pub mod ctx;
+pub mod fork;
+mod entry;
+pub mod launch;
+pub mod terminals;
+pub mod merge;
+pub mod place;
+pub mod machine;
+pub mod node;
+pub mod status;
+pub mod dispatch;

@@ -20,3 +20,4 @@ pub mod tx;
 pub mod invariants;
 pub mod migrate;
 pub mod open;
+pub mod git;

@@ -275,6 +275,15 @@ pub enum Refusal {
     /// The task to stand before or after is in another place, or is the task itself.
     #[error("task {} stands in another queue", task.short())]
     OtherQueue { task: TaskId },
+    /// No kind was named and none can be told from what was launched before.
+    #[error("no kind of agent was named, and none was launched here before")]
+    NoKind { known: Vec<String> },
+    /// The machine that is to do it is not this one, and no other is in reach.
+    #[error("machine {} is not reachable", machine.short())]
+    MachineAway { machine: MachineId },
+    /// The fork was made and the task moved, and the last step was refused.
+    #[error("fork `{}` was made and task {} is in it, but its agent was not launched: {why}", fork.name, task.short())]
+    SpunUpWithoutAgent { fork: PlaceNamed, task: TaskId, why: Box<Refusal> },
     /// The document has as many changes as it may, and only closing and moving are left.
     #[error("the task has {changes} changes, and no more can be added")]
     DocumentFull { changes: u64 },
@@ -365,6 +374,12 @@ impl Refusal {
             Self::NoFolder { place } => format!("`frith workspace set {} --folder <path>` sets it", place.name),
             Self::UnknownKind { kind, known } => {
                 format!("known are {}; others come with `[launch.{kind}]` in the configuration (`frith config path`)", known.join(", "))
+            }
+            Self::NoKind { known } => format!("name one with `--kind`: {}", known.join(", ")),
+            Self::MachineAway { .. } => "run it on that machine, or leave `--on` out to run it here".into(),
+            Self::SpunUpWithoutAgent { task, why, .. } => {
+                let again = format!("`frith fork spin-up {}` goes on with the same fork", task.short());
+                why.hint().map_or_else(|| again.clone(), |hint| format!("{hint}; then {again}"))
             }
             Self::NoCommand { kind, .. } => {
                 format!("install it, or name another with `command` under `[launch.{kind}]` (`frith config path`)")

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -38,12 +38,26 @@ pub trait Processes: Send + Sync + 'static {
     /// When the system would not say. That is never to be read as "it does not run".
     fn facts(&self, pid: Pid) -> Result<Option<ProcessFacts>, ProbeError>;
 
-    /// The living processes of the trees that `roots` head: the roots, their descendants, and whoever shares a session
-    /// or group that a root leads. The calling node and what it started are never among them.
+    /// Whether a process carries an entry in its environment; false where the system does not tell.
+    fn carries(&self, pid: Pid, mark: &EnvMark) -> bool {
+        let _ = (pid, mark);
+        false
+    }
+
+    /// The living processes whose folder is `folder` or below it, as far as the system tells. Blocks.
     ///
-    /// Of a root that is gone, the members of its session count only where they carry `mark` in their environment:
-    /// without it nobody can tell them from a later session with the same number. A process that left the session
-    /// *and* whose parent ended is not found.
+    /// # Errors
+    /// When the system would not say.
+    fn working_in(&self, folder: &Path) -> Result<Vec<ProcessFacts>, ProbeError> {
+        let _ = folder;
+        Ok(Vec::new())
+    }
+
+    /// The living processes of the trees that `roots` head: the roots, their descendants, and whoever shares a session
+    /// or group that a root leads; and whoever carries `mark` in its environment, with its descendants, whatever became
+    /// of its root. The calling node is never among them.
+    ///
+    /// Of a root that is gone, nothing but the mark tells its children from strangers with its number.
     ///
     /// # Errors
     /// When the system would not say.
@@ -356,20 +370,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Ends what a node that crashed left running: asks, waits up to `grace`, kills, and makes sure.
 ///
-/// Only the process with this id *and* start time, and its tree, are touched. `mark` finds children whose root ended.
+/// Only the process with this id *and* start time, its tree, and what carries `mark` are touched. Without a survivor, a
+/// node that ended before it could write one down, the mark alone finds it.
 ///
 /// # Errors
 /// When it is unknown whether something of it still runs, or it does and will not end.
 pub async fn end_survivor(
     processes: &dyn Processes,
-    survivor: ProcessRef,
+    survivor: Option<ProcessRef>,
     mark: Option<EnvMark>,
     grace: Duration,
 ) -> Result<SurvivorEnd, SurvivorError> {
-    if let Err(error) = processes.facts(survivor.pid.into()) {
+    if let Some(Err(error)) = survivor.as_ref().map(|survivor| processes.facts(survivor.pid.into())) {
         return Err(error.into());
     }
-    let mut known = BTreeSet::from([survivor]);
+    let mut known: BTreeSet<ProcessRef> = survivor.into_iter().collect();
     if living(processes, &mut known, mark.clone()).await?.is_empty() {
         return Ok(SurvivorEnd::WasGone);
     }

@@ -74,10 +74,22 @@ pub fn can_launch(
     let Some(folder) = folder else {
         return Err(Refusal::NoFolder { place: named(parent.unwrap_or(place)) });
     };
-    if slots.running >= slots.limit {
-        return Err(Refusal::TooManyAgents { running: slots.running, limit: slots.limit });
-    }
+    require_slot(slots)?;
     Ok(LaunchPlan { place: place.id, epoch: decides.epoch(), folder: folder.clone(), makes_folder: parent.is_some() })
+}
+
+/// Whether an agent could be launched in a fork of `parent` that is yet to be made: the parent's folder, when it could.
+///
+/// # Errors
+/// No folder was chosen, or all slots are taken.
+pub fn can_run_fork(parent: &Place, folder: Option<PathText>, slots: Slots) -> Result<PathText, Refusal> {
+    let folder = folder.ok_or_else(|| Refusal::NoFolder { place: named(parent) })?;
+    require_slot(slots)?;
+    Ok(folder)
+}
+
+fn require_slot(slots: Slots) -> Result<(), Refusal> {
+    if slots.running < slots.limit { Ok(()) } else { Err(Refusal::TooManyAgents { running: slots.running, limit: slots.limit }) }
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ impl Take {
     }
 }
 
-/// Picks the task for `caller`. `held` are the unfinished tasks with a holder in this queue, in its order; `waiting`
-/// is the first one that is not started, for agents, and in nobody's hands.
+/// Picks the task for `caller`. `held` are the tasks it has in hand in this queue; `left` those whose holder ended;
+/// `waiting` is the first one that is not started, for agents, and in nobody's hands.
 ///
 /// An agent is given again what it holds. A person may hold several, so a person gets a held one again only by the
 /// same call.
@@ -49,12 +49,13 @@ pub fn can_take(
     caller: &By,
     call: CallId,
     held: &[Task],
+    left: &[Task],
     waiting: Option<&Task>,
 ) -> Result<NextPlan, Refusal> {
     if let Some(task) = held.iter().find(|task| holds(task, caller, call)) {
         return Ok(NextPlan::Held(task.id));
     }
-    let left = held.iter().find(|task| is_left(task));
+    let left = left.iter().find(|task| is_left(task));
     let task = left.or(waiting).ok_or_else(|| Refusal::QueueEmpty { place: named(place) })?;
     Ok(NextPlan::Take(Take { task: task.id, epoch: decides.epoch() }))
 }
@@ -91,7 +92,7 @@ mod tests {
     fn take(caller: &By, call: u8, held: &[Task], waiting: Option<&Task>) -> Result<NextPlan, Refusal> {
         let place = place(1, "app");
         let decides = can_decide(&place, HERE).unwrap();
-        can_take(&place, decides, caller, CallId::from_bytes([call; 16]), held, waiting)
+        can_take(&place, decides, caller, CallId::from_bytes([call; 16]), held, held, waiting)
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Titles, texts, statuses and positions of tasks (forks.md, "Task").
 
 use crate::{
+    id::TaskId,
     model::{Status, Task},
     refusal::{Refusal, TEXT_MOST, TITLE_MOST},
+    time::Timestamp,
 };
 
-/// How far apart two tasks stand that were added one after the other.
-pub const GAP: i64 = 1 << 20;
+/// The room there is between two tasks that were made a millisecond apart.
+const ROOM: u32 = 20;
 
 /// A title that a task may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,26 +72,63 @@ pub fn can_set_status(task: &Task, status: Status) -> Result<Option<StatusPlan>,
     Ok((status != task.status).then_some(StatusPlan(status)))
 }
 
-/// The position right before the first of a queue.
-pub fn position_first(first: Option<i64>) -> i64 {
-    first.map_or(0, |first| first.saturating_sub(GAP))
+/// The position of a task made now: behind all that were made before, with room between.
+pub fn position_now(now: Timestamp) -> i64 {
+    now.ms() << ROOM
 }
 
-/// The position behind the last of a queue.
-pub fn position_last(last: Option<i64>) -> i64 {
-    last.map_or(0, |last| last.saturating_add(GAP))
+/// The position before the first of a queue.
+pub fn position_first(first: Option<i64>, now: Timestamp) -> i64 {
+    first.map_or_else(|| position_now(now), |first| first.saturating_sub(1 << ROOM))
 }
 
-/// A position between two neighbours; none when they stand too close, and the queue has to be spread out first.
-pub fn position_between(before: i64, after: i64) -> Option<i64> {
-    let middle = before.midpoint(after);
-    (before < middle && middle < after).then_some(middle)
+/// The side of a neighbour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Right before it.
+    Before,
+    /// Right after it.
+    After,
+}
+
+/// The positions that put `moving` right beside `neighbour`: of the moving task alone where there is room, else also of
+/// the fewest others around that make room. `queue` is in order and may have the moving task in it.
+pub fn reordered(queue: &[(TaskId, i64)], moving: TaskId, neighbour: TaskId, side: Side) -> Vec<(TaskId, i64)> {
+    let mut order: Vec<(TaskId, i64)> = queue.iter().copied().filter(|(task, _)| *task != moving).collect();
+    let Some(at) = order.iter().position(|(task, _)| *task == neighbour) else { return vec![] };
+    let at = if side == Side::Before { at } else { at + 1 };
+    order.insert(at, (moving, 0));
+    let (mut from, mut to) = (at, at + 1);
+    loop {
+        let low = from.checked_sub(1).map(|before| order[before].1);
+        let high = order.get(to).map(|after| after.1);
+        if let Some(spread) = spread(&order[from..to], low, high) {
+            return spread;
+        }
+        (from, to) = (from.saturating_sub(1), (to + 1).min(order.len()));
+    }
+}
+
+/// Positions for a run of tasks strictly between two others, evenly; none when they do not fit.
+fn spread(run: &[(TaskId, i64)], low: Option<i64>, high: Option<i64>) -> Option<Vec<(TaskId, i64)>> {
+    let steps = i64::try_from(run.len()).ok()? + 1;
+    let room = steps << ROOM;
+    let (low, high) = match (low, high) {
+        (Some(low), Some(high)) => (low, high),
+        (Some(low), None) => (low, low.saturating_add(room)),
+        (None, Some(high)) => (high.saturating_sub(room), high),
+        (None, None) => (0, room),
+    };
+    let step = high.checked_sub(low)? / steps;
+    let place = |(n, (task, _)): (i64, &(TaskId, i64))| (*task, low + n * step);
+    (step > 0).then(|| (1..).zip(run).map(place).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::samples::{place, task};
+    use proptest::prelude::*;
 
     #[test]
     fn a_title_has_1_to_255_characters_on_one_line() {
@@ -115,9 +154,32 @@ mod tests {
     }
 
     #[test]
-    fn positions_fit_between_until_they_are_next_to_each_other() {
-        assert_eq!(position_between(0, GAP), Some(GAP / 2));
-        assert_eq!(position_between(3, 4), None);
-        assert!(position_first(Some(5)) < 5 && position_last(Some(5)) > 5);
+    fn only_the_moved_task_changes_where_there_is_room() {
+        let id = |n: u8| TaskId::from_bytes([n; 16]);
+        let queue = [(id(1), 100), (id(2), 200), (id(3), 300)];
+        assert_eq!(reordered(&queue, id(3), id(2), Side::Before), [(id(3), 150)]);
+        assert_eq!(reordered(&queue, id(1), id(2), Side::After), [(id(1), 250)]);
+        assert!(reordered(&queue, id(1), id(9), Side::After).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn a_reordered_queue_has_the_task_beside_its_neighbour_and_the_rest_in_order(
+            gaps in prop::collection::vec(0_i64..4, 2..20), moving: prop::sample::Index, neighbour: prop::sample::Index, before: bool,
+        ) {
+            let mut position = 0;
+            let mut queue: Vec<(TaskId, i64)> = (0..).zip(&gaps).map(|(n, gap)| { position += gap; (TaskId::from_bytes([n; 16]), position) }).collect();
+            let (moving, neighbour) = (queue[moving.index(queue.len())].0, queue[neighbour.index(queue.len())].0);
+            prop_assume!(moving != neighbour);
+            let mut wanted: Vec<TaskId> = queue.iter().map(|(task, _)| *task).filter(|task| *task != moving).collect();
+            let at = wanted.iter().position(|task| *task == neighbour).unwrap();
+            wanted.insert(if before { at } else { at + 1 }, moving);
+            let side = if before { Side::Before } else { Side::After };
+            for (task, position) in reordered(&queue, moving, neighbour, side) {
+                queue.iter_mut().find(|(id, _)| *id == task).unwrap().1 = position;
+            }
+            queue.sort_by_key(|(task, position)| (*position, *task));
+            prop_assert_eq!(queue.into_iter().map(|(task, _)| task).collect::<Vec<_>>(), wanted);
+        }
     }
 }

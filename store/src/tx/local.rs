@@ -1,12 +1,15 @@
 //! Local rows: replies to calls and steps under way.
 
+use std::ops::Bound;
+
 use serde::Serialize;
 
 use super::Tx;
 use crate::{
     error::StoreError,
     id::CallId,
-    rows::{Key, Table, put_as},
+    rows::{Key, Scan, Table, id_at, put_as},
+    time::Timestamp,
     view::{CallRow, LocalSpace},
 };
 
@@ -20,6 +23,26 @@ impl Tx<'_> {
         self.put_local(&LocalSpace::Call.key().bytes(call.as_bytes()), "calls", &row)?;
         let by_time = LocalSpace::CallTime.key().signed(self.now.ms()).bytes(call.as_bytes());
         self.rows.put(Table::Local, by_time.as_slice(), &[])
+    }
+
+    /// Forgets the replies to calls that were answered before `oldest`.
+    ///
+    /// # Errors
+    /// The rows cannot be read or removed.
+    pub fn forget_calls_before(&mut self, oldest: Timestamp) -> Result<(), StoreError> {
+        let mut old = Vec::new();
+        let end = LocalSpace::CallTime.key().signed(oldest.ms());
+        self.rows.scan(Table::Local, Bound::Included(LocalSpace::CallTime.key().as_slice()), end.as_slice(), &mut |key, _| {
+            old.push(key.to_vec());
+            Ok(Scan::On)
+        })?;
+        for key in old {
+            let call = id_at(&key, key.len().saturating_sub(16), "calls")?;
+            self.rows.delete(Table::Local, LocalSpace::Call.key().bytes(&call).as_slice())?;
+            self.rows.delete(Table::Local, &key)?;
+            self.desk.writes += 1;
+        }
+        Ok(())
     }
 
     /// Writes down a step before it is acted on.

@@ -36,7 +36,7 @@ pub struct NewPlace {
 }
 
 /// What to change of a place; what is absent stays.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlaceEdit {
     /// Its name.
     pub name: Option<String>,

@@ -43,7 +43,7 @@ pub struct NewTask {
 }
 
 /// What to change of a task; what is absent stays.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskEdit {
     /// Its title.
     pub title: Option<String>,

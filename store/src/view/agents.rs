@@ -51,6 +51,16 @@ impl View<'_> {
         ids.first().map(|id| self.agent(AgentId::from_bytes(*id))).transpose().map(Option::flatten)
     }
 
+    /// Every agent that was launched in a place, also ended ones, by id.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn agents_of(&self, place: PlaceId) -> Result<Vec<Agent>, StoreError> {
+        let mut agents = self.agents()?;
+        agents.retain(|agent| agent.place == Some(place));
+        Ok(agents)
+    }
+
     /// A machine of the team.
     ///
     /// # Errors

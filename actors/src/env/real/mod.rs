@@ -5,3 +5,50 @@
 pub mod process;
 mod process_io;
 mod process_table;
+pub mod world;
+pub mod folders;
+
+use std::{io, path::Path, sync::Arc};
+
+use frith_net::key::MachineKey;
+
+use super::Env;
+
+/// What a real node is told of its world.
+pub struct Told<'a> {
+    /// FRITH_HOME, absolute and there.
+    pub home: &'a Path,
+    /// The name of the user.
+    pub user: &'a str,
+    /// What this machine is called.
+    pub machine_name: &'a str,
+    /// This machine's key.
+    pub key: MachineKey,
+    /// Where blocking work runs.
+    pub runtime: tokio::runtime::Handle,
+    /// The point at which a test ends the node.
+    pub fault: Option<String>,
+}
+
+/// The real world of this process.
+///
+/// # Errors
+/// The system does not tell which file this process was started from.
+pub fn env(told: Told<'_>) -> io::Result<Env> {
+    let key = Arc::new(told.key);
+    Ok(Env {
+        home: told.home.into(),
+        user: told.user.into(),
+        machine: key.machine(),
+        machine_name: told.machine_name.into(),
+        signer: key,
+        clock: Arc::new(world::SystemClock),
+        random: Arc::new(world::SystemRandom),
+        blocking: Arc::new(world::Threads(told.runtime)),
+        disk: Arc::new(world::HomeDisk(told.home.to_owned())),
+        folders: Arc::new(folders::HomeFolders(told.home.to_owned())),
+        processes: Arc::new(process::RealProcesses::new()),
+        itself: Arc::new(world::ThisProcess::note()?),
+        faults: Arc::new(world::FaultAt(told.fault)),
+    })
+}

@@ -85,6 +85,14 @@ impl Processes for RealProcesses {
         self.table.facts(pid)
     }
 
+    fn carries(&self, pid: Pid, mark: &EnvMark) -> bool {
+        self.table.carries(pid, mark)
+    }
+
+    fn working_in(&self, folder: &Path) -> Result<Vec<ProcessFacts>, ProbeError> {
+        self.table.working_in(folder)
+    }
+
     fn tree(&self, roots: Vec<ProcessRef>, mark: Option<EnvMark>) -> Pending<Result<Vec<ProcessRef>, ProbeError>> {
         let table = self.table.clone();
         Box::pin(blocking(move || table.tree(&roots, mark.as_ref())))
@@ -638,11 +646,11 @@ mod tests {
         let (mut child, process) = survivor("echo $$; sleep 1000 | cat", &mark());
         assert_eq!(world.life(&process), Life::Alive);
         let grace = Duration::from_secs(5);
-        let end = end_survivor(&world, process.clone(), None, grace).await.unwrap();
+        let end = end_survivor(&world, Some(process.clone()), None, grace).await.unwrap();
         assert_eq!(end, SurvivorEnd::Terminated);
         assert_eq!(world.life(&process), Life::Gone);
         child.wait().unwrap();
-        let again = end_survivor(&world, process, None, grace).await.unwrap();
+        let again = end_survivor(&world, Some(process), None, grace).await.unwrap();
         assert_eq!(again, SurvivorEnd::WasGone);
     }
 
@@ -653,7 +661,7 @@ mod tests {
         let script = "trap '' TERM; echo $$; while :; do sleep 1000; done";
         let (mut child, process) = survivor(script, &mark());
         let grace = Duration::from_millis(50);
-        let end = end_survivor(&world, process.clone(), None, grace).await.unwrap();
+        let end = end_survivor(&world, Some(process.clone()), None, grace).await.unwrap();
         assert_eq!(end, SurvivorEnd::Killed);
         assert_eq!(world.life(&process), Life::Gone);
         child.wait().unwrap();
@@ -665,7 +673,7 @@ mod tests {
         let world = RealProcesses::new();
         let (mut child, process) = survivor("echo $$; exec sleep 1000", &mark());
         let recycled = ProcessRef { pid: process.pid, started: "an earlier boot/1".into() };
-        let end = end_survivor(&world, recycled.clone(), None, Duration::ZERO).await.unwrap();
+        let end = end_survivor(&world, Some(recycled.clone()), None, Duration::ZERO).await.unwrap();
         assert_eq!(end, SurvivorEnd::WasGone);
         world.signal(vec![recycled], ProcessSignal::Kill).await;
         assert_eq!(world.life(&process), Life::Alive);
@@ -683,7 +691,7 @@ mod tests {
         let unmarked = world.tree(vec![process.clone()], None).await.unwrap();
         assert_eq!(unmarked, []);
         let grace = Duration::from_secs(5);
-        let end = end_survivor(&world, process, Some(mark()), grace).await.unwrap();
+        let end = end_survivor(&world, Some(process), Some(mark()), grace).await.unwrap();
         assert_eq!(end, SurvivorEnd::Terminated);
     }
 

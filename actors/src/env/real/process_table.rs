@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 
 use rustix::process::Signal;
 
@@ -66,12 +67,10 @@ impl ProcessTable {
         let mut members = BTreeSet::new();
         for root in roots {
             let lives = rows.iter().any(|row| row.process == *root);
-            let belongs = |row: &&Row| match lives {
-                true => row.process == *root || row.is_led_by(root.pid),
-                false => row.is_led_by(root.pid) && self.carries(row, mark),
-            };
+            let belongs = |row: &&Row| lives && (row.process == *root || row.is_led_by(root.pid));
             members.extend(rows.iter().filter(belongs).map(Row::pid));
         }
+        members.extend(rows.iter().filter(|row| self.row_carries(row, mark)).map(Row::pid));
         add_descendants(&rows, &mut members);
         let alive = |row: &&Row| members.contains(&row.pid()) && !row.has_ended;
         Ok(rows.iter().filter(alive).map(|row| row.process.clone()).collect())
@@ -92,7 +91,20 @@ impl ProcessTable {
         }
     }
 
-    fn carries(&self, row: &Row, mark: Option<&EnvMark>) -> bool {
+    /// See [`Processes::carries`](crate::env::process::Processes::carries).
+    pub(super) fn carries(&self, pid: Pid, mark: &EnvMark) -> bool {
+        self.source.carries(pid.get(), mark)
+    }
+
+    /// See [`Processes::working_in`](crate::env::process::Processes::working_in).
+    pub(super) fn working_in(&self, folder: &Path) -> Result<Vec<ProcessFacts>, ProbeError> {
+        let rows = self.source.rows().map_err(|source| ProbeError { pid: Pid::new(0), source })?;
+        let inside = rows.iter().filter(|row| self.source.folder(row.pid()).is_some_and(|path| path.starts_with(folder)));
+        let facts = inside.filter_map(|row| self.facts(row.process.pid.into()).transpose());
+        facts.collect()
+    }
+
+    fn row_carries(&self, row: &Row, mark: Option<&EnvMark>) -> bool {
         mark.is_some_and(|mark| self.source.carries(row.pid(), mark))
     }
 }
@@ -181,6 +193,11 @@ mod platform {
             let wanted = [mark.name.as_bytes(), b"=", mark.value.as_bytes()].concat();
             let env = fs::read(self.of(pid, "environ")).unwrap_or_default();
             env.split(|byte| *byte == 0).any(|entry| entry == wanted)
+        }
+
+        /// The folder a process works in; none where the system does not tell, as for processes of other users.
+        pub(super) fn folder(&self, pid: u32) -> Option<PathBuf> {
+            fs::read_link(self.of(pid, "cwd")).ok()
         }
 
         fn of(&self, pid: u32, file: &str) -> PathBuf {
@@ -290,6 +307,11 @@ mod platform {
                 Some(name) => name.to_owned(),
                 None => name(raw).unwrap_or_default().into(),
             }
+        }
+
+        /// The folder a process works in; none where the system does not tell, as for processes of other users.
+        pub(super) fn folder(&self, pid: u32) -> Option<std::path::PathBuf> {
+            libproc::proc_pid::pidcwd(i32::try_from(pid).ok()?).ok()
         }
 
         /// The environment of another process is not readable by safe code here, so no process is said to carry a mark.

@@ -1,0 +1,81 @@
+//! What every actor of a node shares: the world, the store, the configuration, and which agents run here.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use frith_store::{
+    id::{AgentId, OpenToken},
+    model::ProcessRef,
+};
+
+use crate::{
+    caller::RunningAgent,
+    config::NodeConfig,
+    db::Db,
+    env::{Env, world::Purpose},
+    handlers::task::Fresh,
+};
+
+/// What every actor of a node shares.
+#[derive(Clone)]
+pub struct Ctx {
+    /// The world.
+    pub env: Env,
+    /// The store.
+    pub db: Db,
+    /// The configuration.
+    pub config: Arc<NodeConfig>,
+    /// The agents of this machine that have not ended.
+    pub running: Running,
+}
+
+impl Ctx {
+    /// 16 random bytes for an id.
+    pub fn fresh_id(&self) -> [u8; 16] {
+        self.env.random.bytes(Purpose::Ids)
+    }
+
+    /// Randomness for one write to a task.
+    pub fn fresh(&self) -> Fresh {
+        Fresh { id: self.fresh_id(), token: OpenToken::from_random(self.env.random.bytes(Purpose::Tokens)) }
+    }
+}
+
+/// The agents of this machine that have not ended, by which callers are told apart.
+#[derive(Clone, Default)]
+pub struct Running(Arc<Mutex<BTreeMap<AgentId, RunningAgent>>>);
+
+impl Running {
+    /// An agent is being started.
+    pub fn insert(&self, agent: RunningAgent) {
+        self.lock().insert(agent.id, agent);
+    }
+
+    /// An agent's process runs now.
+    pub fn started(&self, agent: AgentId, process: ProcessRef) {
+        if let Some(agent) = self.lock().get_mut(&agent) {
+            agent.process = Some(process);
+        }
+    }
+
+    /// Whether an agent's process runs.
+    pub fn is_running(&self, agent: AgentId) -> bool {
+        self.lock().get(&agent).is_some_and(|agent| agent.process.is_some())
+    }
+
+    /// An agent's process has ended.
+    pub fn remove(&self, agent: AgentId) {
+        self.lock().remove(&agent);
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<RunningAgent> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<AgentId, RunningAgent>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,227 @@
+//! The node's way to its store: reads beside the runtime, writes in groups.
+//!
+//! A write is a closure that decides and then writes, in one transaction. What queues up while a group is being
+//! committed goes into the next one, so many writers share a commit and none waits for a window to fill.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use frith_store::{
+    error::{Failure, StoreError},
+    id::CallId,
+    open::{Job, Store, job},
+    time::Timestamp,
+    tx::Tx,
+    view::View,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::oneshot;
+
+use crate::env::world::{Blocking, WallClock, blocking};
+
+/// The store of a node. Cheap to clone.
+#[derive(Clone)]
+pub struct Db {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Store,
+    clock: Arc<dyn WallClock>,
+    blocking: Arc<dyn Blocking>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Box<dyn Job>>,
+    committing: bool,
+}
+
+impl Db {
+    /// The way to this store.
+    pub fn new(store: Store, clock: Arc<dyn WallClock>, blocking: Arc<dyn Blocking>) -> Self {
+        Self { shared: Arc::new(Shared { store, clock, blocking, queue: Mutex::default() }) }
+    }
+
+    /// The store itself, for facts about it.
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// Now, by this machine's clock.
+    pub fn now(&self) -> Timestamp {
+        self.shared.clock.now()
+    }
+
+    /// Reads a state that was true at one moment.
+    ///
+    /// # Errors
+    /// What the closure answers, or that the store broke.
+    pub async fn read<T: Send + 'static>(&self, read: impl FnOnce(&View<'_>) -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+        let shared = Arc::clone(&self.shared);
+        let answer = blocking(&self.shared.blocking, move || shared.store.read(read)).await;
+        answer.unwrap_or(Err(Failure::Broken(StoreError::Interrupted)))
+    }
+
+    /// Decides and writes, and answers once that is on disk. A closure that refuses must not have written.
+    ///
+    /// # Errors
+    /// What the closure answers, or that the store broke.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        write: impl FnOnce(&mut Tx<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (answer, answered) = oneshot::channel();
+        // Whoever asked may have gone away; what was written stays written.
+        self.enqueue(job(self.now(), write, move |outcome| drop(answer.send(outcome))));
+        answered.await.unwrap_or(Err(Failure::Broken(StoreError::Interrupted)))
+    }
+
+    /// As [`Db::write`], once for a call: the same call again is answered with what was answered first.
+    ///
+    /// # Errors
+    /// As [`Db::write`].
+    pub async fn write_once<T: Serialize + DeserializeOwned + Send + 'static>(
+        &self,
+        call: CallId,
+        write: impl FnOnce(&mut Tx<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.write(move |tx| {
+            if let Some(earlier) = tx.recorded_call(call)? {
+                return Ok(frith_store::rows::decode(&earlier, "calls")?);
+            }
+            let reply = write(tx)?;
+            let bytes = postcard::to_stdvec(&reply).map_err(|source| StoreError::Row { space: "calls", source })?;
+            tx.record_call(call, &bytes)?;
+            Ok(reply)
+        })
+        .await
+    }
+
+    fn enqueue(&self, job: Box<dyn Job>) {
+        let mut queue = self.queue();
+        queue.jobs.push_back(job);
+        if queue.committing {
+            return;
+        }
+        queue.committing = true;
+        drop(queue);
+        self.start_committing();
+    }
+
+    fn start_committing(&self) {
+        let db = self.clone();
+        self.shared.blocking.run(Box::new(move || db.commit_all()));
+    }
+
+    /// Commits group after group until nothing is queued.
+    fn commit_all(&self) {
+        let _again = AgainAfterPanic(self);
+        loop {
+            let group: Vec<Box<dyn Job>> = {
+                let mut queue = self.queue();
+                if queue.jobs.is_empty() {
+                    queue.committing = false;
+                    return;
+                }
+                queue.jobs.drain(..).collect()
+            };
+            self.shared.store.commit(group);
+        }
+    }
+
+    fn queue(&self) -> std::sync::MutexGuard<'_, Queue> {
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Goes on with what is queued when a write panicked: its group is lost and told so, and no other waits for ever.
+struct AgainAfterPanic<'a>(&'a Db);
+
+impl Drop for AgainAfterPanic<'_> {
+    fn drop(&mut self) {
+        if self.0.queue().committing {
+            tracing::error!("a write panicked, and nothing of its group was written");
+            self.0.start_committing();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use frith_store::{
+        blobs::MemoryBlobs,
+        id::{MachineId, TeamId},
+        model::By,
+        open::{Disk, Identity, Options, Signer},
+        refusal::Refusal,
+    };
+
+    use super::*;
+
+    struct Unsigned;
+    impl Signer for Unsigned {
+        fn public_key(&self) -> [u8; 32] {
+            [0; 32]
+        }
+        fn sign(&self, _: &[u8]) -> [u8; 64] {
+            [0; 64]
+        }
+    }
+
+    struct Clock;
+    impl WallClock for Clock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_ms(1)
+        }
+    }
+
+    /// Runs work at once, and counts it.
+    #[derive(Default)]
+    struct Inline(AtomicUsize);
+    impl Blocking for Inline {
+        fn run(&self, work: Box<dyn FnOnce() + Send>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            // A panic of the work is the work's own.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        }
+    }
+
+    fn db() -> Db {
+        let disk = Disk { backend: Arc::new(redb::backends::InMemoryBackend::new()), blobs: Arc::new(MemoryBlobs::default()) };
+        let identity = Identity { machine: MachineId::from_bytes([1; 8]), incarnation: [2; 8], signer: Arc::new(Unsigned) };
+        let store = Store::open(disk, identity, Options::at(std::path::Path::new("memory"))).unwrap();
+        Db::new(store, Arc::new(Clock), Arc::new(Inline::default()))
+    }
+
+    #[tokio::test]
+    async fn a_call_again_is_answered_with_the_first_answer() {
+        let db = db();
+        db.write(|tx| Ok(tx.found_team(TeamId::from_random([1; 16]), "here", &By::Node)?)).await.unwrap();
+        let call = CallId::from_random([7; 16]);
+        assert_eq!(db.write_once(call, |_| Ok(1_u32)).await.unwrap(), 1);
+        assert_eq!(db.write_once(call, |_| Ok(2_u32)).await.unwrap(), 1);
+        assert_eq!(db.write_once(CallId::from_random([8; 16]), |_| Ok(2_u32)).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_the_answer_of_its_own_write_only() {
+        let db = db();
+        let refused = db.write(|_| Err::<(), _>(Refusal::BlankTitle.into())).await;
+        assert!(matches!(refused, Err(Failure::Refused(refusal)) if *refusal == Refusal::BlankTitle));
+        assert_eq!(db.write(|_| Ok(3)).await.unwrap(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_panics_fails_alone_and_the_next_one_is_done() {
+        let db = db();
+        let lost = db.write(|_| -> Result<(), Failure> { panic!("a bug") }).await;
+        assert!(matches!(lost, Err(Failure::Broken(StoreError::Interrupted))));
+        assert_eq!(db.write(|_| Ok(4)).await.unwrap(), 4);
+    }
+}

@@ -1,0 +1,328 @@
+//! From an operation to its handler: reads on a view, writes in a transaction, and what a place alone decides to its actor.
+
+use std::ffi::OsString;
+
+use frith_store::{
+    error::Failure,
+    id::{AgentId, MachineId, PlaceId},
+    model::{Agent, By},
+    refusal::Refusal,
+    text::PathText,
+    tx::Tx,
+    view::View,
+};
+use ractor::{ActorRef, RpcReplyPort, rpc::CallResult};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::mpsc;
+
+use crate::{
+    api::{Operation, agents, fork, workspace},
+    call::{Envelope, Failed, Progress},
+    caller::{Caller, Who, identify},
+    env::{
+        process::{Pid, TerminalSize},
+        world::blocking,
+    },
+    handlers::{self, workspace::RealFolder},
+    launch,
+    local::server::{Answer, Answering, Answers},
+    merge,
+    node::Node,
+    place::PlaceMsg,
+    status,
+    terminal::Look,
+    terminals,
+};
+
+impl Answers for Node {
+    fn call(&self, peer: Option<u32>, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Answering<'_> {
+        Box::pin(self.answer(peer, envelope, progress))
+    }
+}
+
+impl Node {
+    /// Answers one call. `peer` is the calling process as the kernel told.
+    ///
+    /// # Errors
+    /// The refusal, or what broke.
+    pub async fn answer(&self, peer: Option<u32>, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Result<Answer, Failed> {
+        let info = envelope.operation.info();
+        let who = self.who(peer).await?;
+        let caller = Caller { who, folder: envelope.folder.clone(), here: self.here() };
+        caller.may_ask(info)?;
+        dispatch(self, caller, envelope, progress).await
+    }
+
+    async fn who(&self, peer: Option<u32>) -> Result<Who, Failed> {
+        let running = self.ctx().running.all();
+        if running.is_empty() && peer.is_some() {
+            return Ok(Who::Person(self.ctx().env.user.to_string()));
+        }
+        let (processes, user) = (self.ctx().env.processes.clone(), self.ctx().env.user.clone());
+        let own = self.ctx().env.itself.facts().pid;
+        blocking(&self.ctx().env.blocking, move || identify(&*processes, &running, peer.map(Pid::new), own, &user))
+            .await
+            .map_err(Failed::from_work)
+    }
+}
+
+/// One call on its way to its handler.
+struct Call<'a> {
+    node: &'a Node,
+    caller: Caller,
+    envelope: Envelope,
+    progress: mpsc::Sender<Progress>,
+}
+
+async fn dispatch(node: &Node, caller: Caller, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Result<Answer, Failed> {
+    use Operation as Op;
+    let operation = envelope.operation.clone();
+    let call = Call { node, caller, envelope, progress };
+    match operation {
+        Op::NodeStatus(_) => reply(&status::status(node).await?),
+        Op::NodeDown(_) => reply(&status::down(node).await?),
+        Op::WorkspaceCreate(request) => call.create_workspace(request).await,
+        Op::WorkspaceList(request) => call.read(move |view, caller| handlers::workspace::list(view, caller, &request)).await,
+        Op::WorkspaceShow(request) => call.read(move |view, caller| handlers::workspace::show(view, caller, &request)).await,
+        Op::WorkspaceSet(request) => call.set_workspace(request).await,
+        Op::WorkspaceArchive(request) => call.write(move |tx, caller| handlers::workspace::archive(tx, caller, &request)).await,
+        Op::WorkspaceUnarchive(request) => call.write(move |tx, caller| handlers::workspace::unarchive(tx, caller, &request)).await,
+        Op::WorkspaceDelete(request) if request.dry_run => {
+            call.read(move |view, caller| handlers::workspace::deletion(view, caller, &request)).await
+        }
+        Op::WorkspaceDelete(request) => call.write(move |tx, caller| handlers::workspace::delete(tx, caller, &request)).await,
+        Op::ForkCreate(request) => {
+            let id = node.ctx().fresh_id();
+            call.write(move |tx, caller| handlers::fork::create(tx, caller, &request, id)).await
+        }
+        Op::ForkSpinUp(request) => call.spin_up(request).await,
+        Op::ForkMerge(request) => call.merge(request).await,
+        task @ (Op::TaskAdd(_)
+        | Op::TaskList(_)
+        | Op::TaskShow(_)
+        | Op::TaskEdit(_)
+        | Op::TaskStatus(_)
+        | Op::TaskMove(_)
+        | Op::TaskReply(_)
+        | Op::TaskNext(_)) => call.task(task).await,
+        Op::AgentLaunch(request) => call.launch(request).await,
+        Op::AgentStop(request) => call.stop(request).await,
+        Op::AgentAttach(request) => call.attach(request).await,
+        Op::AgentSessions(request) => {
+            let agents = node.ctx().db.read(move |view| handlers::agents::list(view, &request)).await?;
+            reply(&agents::Agents { agents: status::with_viewers(node, agents.agents).await })
+        }
+        Op::AgentShow(request) => {
+            let agent = node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &request.agent)?));
+            reply(&status::with_viewers(node, vec![agent.await?]).await.swap_remove(0))
+        }
+        Op::AgentWhoami(_) => call.read(handlers::agents::whoami).await,
+    }
+}
+
+fn reply<T: Serialize>(value: &T) -> Result<Answer, Failed> {
+    serialised(value).map(Answer::Reply)
+}
+
+fn serialised<T: Serialize>(value: &T) -> Result<Vec<u8>, Failed> {
+    postcard::to_stdvec(value).map_err(|error| Failed::broken_by("the reply could not be written down", &error))
+}
+
+impl Call<'_> {
+    async fn read<T: Serialize + Send + 'static>(
+        self,
+        read: impl FnOnce(&View<'_>, &Caller) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Answer, Failed> {
+        let caller = self.caller;
+        reply(&self.node.ctx().db.read(move |view| read(view, &caller)).await?)
+    }
+
+    async fn write<T: Serialize + DeserializeOwned + Send + 'static>(
+        self,
+        write: impl FnOnce(&mut Tx<'_>, &Caller) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Answer, Failed> {
+        let caller = self.caller;
+        reply(&self.node.ctx().db.write_once(self.envelope.call, move |tx| write(tx, &caller)).await?)
+    }
+
+    async fn task(self, operation: Operation) -> Result<Answer, Failed> {
+        use handlers::task;
+        let (fresh, call) = (self.node.ctx().fresh(), self.envelope.call);
+        match operation {
+            Operation::TaskAdd(request) => self.write(move |tx, caller| task::add(tx, caller, &request, fresh)).await,
+            Operation::TaskList(request) => self.read(move |view, caller| task::list(view, caller, &request)).await,
+            Operation::TaskShow(request) => self.read(move |view, caller| task::show(view, caller, &request)).await,
+            Operation::TaskEdit(request) => self.write(move |tx, caller| task::edit(tx, caller, &request)).await,
+            Operation::TaskStatus(request) => self.write(move |tx, caller| task::set_status(tx, caller, &request, fresh)).await,
+            Operation::TaskMove(request) => self.write(move |tx, caller| task::move_to(tx, caller, &request)).await,
+            Operation::TaskReply(request) => self.write(move |tx, caller| task::reply(tx, caller, &request)).await,
+            Operation::TaskNext(request) => self.write(move |tx, caller| task::next(tx, caller, &request, call, fresh)).await,
+            _ => Err(Refusal::Stale.into()),
+        }
+    }
+
+    async fn create_workspace(self, request: workspace::Create) -> Result<Answer, Failed> {
+        let folder = self.look(request.folder.as_ref()).await?;
+        let id = self.node.ctx().fresh_id();
+        self.write(move |tx, caller| handlers::workspace::create(tx, caller, &request, folder.as_ref(), id)).await
+    }
+
+    async fn set_workspace(self, request: workspace::Set) -> Result<Answer, Failed> {
+        let folder = self.look(request.folder.as_ref()).await?;
+        self.write(move |tx, caller| handlers::workspace::set(tx, caller, &request, folder.as_ref())).await
+    }
+
+    /// A folder that was named, from where the caller stands.
+    async fn look(&self, named: Option<&PathText>) -> Result<Option<RealFolder>, Failed> {
+        let Some(named) = named else { return Ok(None) };
+        let path = match &self.caller.folder {
+            Some(folder) => folder.as_path().join(named.as_path()),
+            None => named.as_path().to_owned(),
+        };
+        let folders = self.node.ctx().env.folders.clone();
+        let shown = PathText::from(path.as_path());
+        let looked = blocking(&self.node.ctx().env.blocking, move || folders.look(&path)).await.map_err(Failed::from_work)?;
+        match looked {
+            Ok(folder) => Ok(Some(RealFolder(folder))),
+            Err(fault) => Err(Refusal::BadFolder { path: shown, fault }.into()),
+        }
+    }
+
+    async fn launch(self, request: agents::Launch) -> Result<Answer, Failed> {
+        let caller = self.caller.clone();
+        let (named, on) = (request.place.clone(), request.on.clone());
+        let place = self.node.ctx().db.read(move |view| {
+            require_here(view, caller.here, on.as_ref())?;
+            Ok(caller.place(view, named.as_ref())?.id)
+        });
+        let place = place.await?;
+        let asked = self.asked(place, request.kind, request.model, request.effort);
+        let agent = self.launched(asked).await?;
+        reply(&status::agent(self.node, agent).await?)
+    }
+
+    fn asked(&self, place: PlaceId, kind: Option<String>, model: Option<String>, effort: Option<String>) -> launch::Asked {
+        let environment = self.envelope.environment.iter().cloned();
+        launch::Asked {
+            place,
+            kind,
+            model,
+            effort,
+            by: self.caller.by(),
+            environment: environment.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect(),
+            size: self.size(),
+        }
+    }
+
+    fn size(&self) -> TerminalSize {
+        self.envelope.size.map_or(TerminalSize::DEFAULT, |(columns, rows)| TerminalSize::new(rows, columns))
+    }
+
+    async fn launched(&self, asked: launch::Asked) -> Result<AgentId, Failed> {
+        let place = asked.place;
+        let progress = self.progress.clone();
+        self.ask(place, move |reply| PlaceMsg::Launch { asked: Box::new(asked), progress, reply }).await
+    }
+
+    /// Asks a place's actor, and waits for its answer however long that takes.
+    async fn ask<T: Send + 'static>(
+        &self,
+        place: PlaceId,
+        message: impl FnOnce(RpcReplyPort<Result<T, Failed>>) -> PlaceMsg,
+    ) -> Result<T, Failed> {
+        let actor: Option<ActorRef<PlaceMsg>> = self.node.place(place).await;
+        let asked = match actor {
+            Some(actor) => actor.call(message, None).await.ok(),
+            None => None,
+        };
+        match asked {
+            Some(CallResult::Success(answer)) => answer,
+            _ => Err(self.failing(place).await),
+        }
+    }
+
+    async fn failing(&self, place: PlaceId) -> Failed {
+        let found = self.node.ctx().db.read(move |view| view.require_place(place)).await;
+        match found {
+            Ok(place) => {
+                let place = frith_store::rules::named(&place);
+                Refusal::Busy { place, what: "its actor failed and is being started again; `frith status` shows why".into() }.into()
+            }
+            Err(failure) => failure.into(),
+        }
+    }
+
+    async fn stop(self, request: agents::Stop) -> Result<Answer, Failed> {
+        let agent: Agent = self.node.ctx().db.read(move |view| handlers::agents::find(view, &request.agent)).await?;
+        let (Some(place), None) = (agent.place, &agent.ended) else {
+            return Err(Refusal::AgentEnded { agent: agent.id }.into());
+        };
+        let by = self.caller.by();
+        let ended: Agent = self.ask(place, move |reply| PlaceMsg::Stop { by, reply }).await?;
+        reply(&status::agent(self.node, ended.id).await?)
+    }
+
+    async fn attach(self, request: agents::Attach) -> Result<Answer, Failed> {
+        let named = request.agent.clone();
+        let info = self.node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &named)?)).await?;
+        let id = info.agent.id;
+        let terminal = status::open_terminals(self.node).await.and_then(|terminals| terminals.get(id));
+        let Some(terminal) = terminal else {
+            let refusal = match info.agent.ended {
+                Some(_) => Refusal::AgentEnded { agent: id },
+                None => Refusal::NoTerminal { agent: id },
+            };
+            return Err(refusal.into());
+        };
+        let look = self.envelope.size.map_or(Look::Follow, |_| Look::Terminal(self.size()));
+        let attached = terminals::attach(&terminal, look, request.read_only).await;
+        let (shown, typed) = attached.ok_or_else(|| Failed::from(Refusal::AgentEnded { agent: id }))?;
+        let reply = serialised(&agents::Attached { agent: id, place: info.place })?;
+        Ok(Answer::Terminal { reply, shown, typed })
+    }
+
+    async fn spin_up(self, request: fork::SpinUp) -> Result<Answer, Failed> {
+        let (caller, asked) = (self.caller.clone(), request.clone());
+        let from = self.node.ctx().db.read(move |view| {
+            require_here(view, caller.here, asked.on.as_ref())?;
+            handlers::fork::spin_up_from(view, &caller, &asked)
+        });
+        let parent = from.await?;
+        let mut trial = self.asked(parent.id, request.kind.clone(), request.model.clone(), request.effort.clone());
+        launch::can_run_fork_of(self.node.ctx(), &parent, &trial).await?;
+        let (caller, asked, id) = (self.caller.clone(), request, self.node.ctx().fresh_id());
+        let made =
+            self.node.ctx().db.write_once(self.envelope.call, move |tx| handlers::fork::fork_for_task(tx, &caller, &asked, id)).await?;
+        trial.place = made.fork;
+        let launched = self.launched(trial).await;
+        let agent = launched.map_err(|failed| not_launched(&made, failed))?;
+        let (fork, here) = (made.fork, self.node.here());
+        let fork = self.node.ctx().db.read(move |view| handlers::workspace::info(view, here, &view.require_place(fork)?)).await?;
+        reply(&fork::SpunUp { fork, task: made.task, agent: status::agent(self.node, agent).await?, continued: made.continued })
+    }
+
+    async fn merge(self, request: fork::Merge) -> Result<Answer, Failed> {
+        let (caller, named) = (self.caller.clone(), request.workspace_id.clone());
+        let place = self.node.ctx().db.read(move |view| Ok(caller.place(view, Some(&named))?.id)).await?;
+        let by: By = self.caller.by();
+        let asked = merge::Asked { fork: place, by, delete_folder: request.delete_folder, dry_run: request.dry_run };
+        let merged: fork::Merged = self.ask(place, move |reply| PlaceMsg::Merge { asked: Box::new(asked), reply }).await?;
+        reply(&merged)
+    }
+}
+
+/// The fork stays and is said to be there, with what kept its agent from starting.
+fn not_launched(made: &handlers::fork::TaskFork, failed: Failed) -> Failed {
+    let place = frith_store::refusal::PlaceNamed { id: made.fork, name: made.name.clone() };
+    match failed {
+        Failed::Refused(why) => Refusal::SpunUpWithoutAgent { fork: place, task: made.task, why }.into(),
+        broken @ Failed::Broken { .. } => broken,
+    }
+}
+
+/// What is named must be this machine: there is no other in reach.
+fn require_here(view: &View<'_>, here: MachineId, on: Option<&frith_store::id::MachineRef>) -> Result<(), Failure> {
+    let Some(named) = on else { return Ok(()) };
+    let machine = view.find_machine(named)?;
+    if machine == here { Ok(()) } else { Err(Refusal::MachineAway { machine }.into()) }
+}

@@ -1,0 +1,99 @@
+//! Agents: listing, showing, and telling a caller who it is. Launching and stopping are the place's.
+
+use frith_store::{
+    error::Failure,
+    id::{AgentRef, PlaceId},
+    model::{Agent, Status},
+    refusal::Refusal,
+    view::View,
+};
+
+use super::task::name;
+use crate::{
+    api::{
+        agents::{self, AgentInfo, Identity},
+        workspace::Home,
+    },
+    caller::{Caller, Who},
+};
+
+/// Agents, those that run first.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn list(view: &View<'_>, request: &agents::Sessions) -> Result<agents::Agents, Failure> {
+    let mut found: Vec<Agent> = view.agents()?.into_iter().filter(|agent| request.all || agent.ended.is_none()).collect();
+    found.sort_by_key(|agent| (agent.ended.is_some(), std::cmp::Reverse(agent.started)));
+    let agents = found.into_iter().map(|agent| info(view, agent)).collect::<Result<_, _>>()?;
+    Ok(agents::Agents { agents })
+}
+
+/// One agent, by its id or the place it works in.
+///
+/// # Errors
+/// Nothing is meant, or several things are.
+pub fn find(view: &View<'_>, named: &AgentRef) -> Result<Agent, Failure> {
+    let place = frith_store::id::PlaceRef(named.0.clone());
+    let by_name = view.places_named(&named.0)?;
+    if !by_name.is_empty() {
+        return in_place(view, view.find_place(&place)?);
+    }
+    match view.find_agent(named) {
+        Ok(id) => Ok(view.agent(id)?.ok_or_else(|| unknown(named))?),
+        Err(Failure::Refused(refusal)) if matches!(*refusal, Refusal::Unknown { .. }) => match view.find_place(&place) {
+            Ok(id) => in_place(view, id),
+            Err(_) => Err(refusal.into()),
+        },
+        Err(other) => Err(other),
+    }
+}
+
+fn in_place(view: &View<'_>, place: PlaceId) -> Result<Agent, Failure> {
+    if let Some(agent) = view.agent_in(place)? {
+        return Ok(agent);
+    }
+    let last = view.agents_of(place)?.into_iter().max_by_key(|agent| agent.started);
+    let place = view.require_place(place)?;
+    Ok(last.ok_or_else(|| Refusal::NoAgent { place: frith_store::rules::named(&place) })?)
+}
+
+fn unknown(named: &AgentRef) -> Refusal {
+    Refusal::Unknown { what: frith_store::refusal::What::Agent, given: named.0.clone() }
+}
+
+/// Everything a reply says of an agent. Who is attached is the terminal's to say.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn info(view: &View<'_>, agent: Agent) -> Result<AgentInfo, Failure> {
+    let place = agent.place.map(|place| view.require_place(place)).transpose()?;
+    Ok(AgentInfo { place: place.as_ref().map(name), machine: machine_name(view, &agent)?, attached: 0, agent })
+}
+
+fn machine_name(view: &View<'_>, agent: &Agent) -> Result<String, Failure> {
+    Ok(view.machine(agent.machine)?.map_or_else(|| agent.machine.short(), |machine| machine.name))
+}
+
+/// Which agent is calling.
+///
+/// # Errors
+/// No agent is.
+pub fn whoami(view: &View<'_>, caller: &Caller) -> Result<Identity, Failure> {
+    let Who::Agent { id, place, .. } = caller.who else {
+        return Err(Refusal::AgentsOnly { what: "ask who it is".into() }.into());
+    };
+    let agent = view.agent(id)?.ok_or_else(|| unknown(&AgentRef(id.to_string())))?;
+    let place = view.require_place(place)?;
+    let held = view.tasks(place.id, &[Status::Ongoing, Status::Blocked])?;
+    let by = caller.by();
+    let holds = held.into_iter().filter(|task| task.holder.as_ref().is_some_and(|holder| holder.by == by && !holder.left));
+    Ok(Identity {
+        id,
+        machine: Home { id: agent.machine, name: machine_name(view, &agent)?, epoch: place.seat.epoch },
+        host: agent.host,
+        place: Some(name(&place)),
+        place_id: Some(place.id),
+        holds: holds.map(|task| task.id).collect(),
+        linked_by: "process".into(),
+    })
+}

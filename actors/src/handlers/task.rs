@@ -1,0 +1,244 @@
+//! Tasks: adding, listing, changing, moving, and handing out the next one.
+
+use frith_store::{
+    docs::log::Fact,
+    error::Failure,
+    id::{CallId, OpenToken, PlaceId, TaskId, TaskRef},
+    model::{Assignee, Place, Status, Task},
+    refusal::Refusal,
+    rules::{
+        moves::{Standing, can_change, can_move, can_stand_by},
+        place::can_write,
+        queue::{NextPlan, can_take},
+        seat::can_decide,
+        task::{Side, Title, can_hold, can_say, can_set_status, can_title, position_first, position_now, reordered},
+    },
+    tx::{NewTask, TaskEdit, Tx},
+    view::View,
+};
+
+use crate::{
+    api::{task, workspace::PlaceName},
+    caller::{Caller, parent_of},
+};
+
+/// Every status: a list without a filter has them all.
+const ALL: [Status; 6] = [Status::NotStarted, Status::Ongoing, Status::Blocked, Status::Completed, Status::Rejected, Status::Cron];
+
+/// Fresh randomness for one write: drawn before it, since a write may not wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Fresh {
+    /// The id of what is made.
+    pub id: [u8; 16],
+    /// The token of what is opened.
+    pub token: OpenToken,
+}
+
+/// Adds a task to a queue.
+///
+/// # Errors
+/// The place takes no writes, or the title or body is none.
+pub fn add(tx: &mut Tx<'_>, caller: &Caller, request: &task::Add, fresh: Fresh) -> Result<task::TaskInfo, Failure> {
+    let place = caller.place(tx, request.workspace.as_ref())?;
+    can_write(&place, parent_of(tx, &place)?.as_ref())?;
+    let title = can_title(&request.title)?;
+    let body = request.body.clone().unwrap_or_default();
+    can_hold(&body)?;
+    let position = if request.first { position_first(first_position(tx, place.id)?, tx.now()) } else { position_now(tx.now()) };
+    let id = TaskId::from_random(fresh.id);
+    let new = NewTask {
+        id,
+        place: place.id,
+        title: title.into_string(),
+        body,
+        assignee: request.assignee.unwrap_or(Assignee::Agent),
+        position: Some(position),
+        allow_all_commands: request.allow_all_commands,
+        clear_context: request.clear_context,
+        token: fresh.token,
+    };
+    tx.create_task(new, &caller.by())?;
+    info(tx, id, &place)
+}
+
+/// The tasks of a place in the order of its queue.
+///
+/// # Errors
+/// The place is none the caller may see.
+pub fn list(view: &View<'_>, caller: &Caller, request: &task::List) -> Result<task::Tasks, Failure> {
+    let place = caller.place(view, request.workspace.as_ref())?;
+    let needle = request.grep.as_ref().map(|text| text.to_lowercase());
+    let limit = request.limit.map_or(usize::MAX, |limit| limit as usize);
+    let statuses: &[Status] = if request.status.is_empty() { &ALL } else { &request.status };
+    let mut tasks = Vec::new();
+    let mut more = 0;
+    for task in view.task_stream(place.id, statuses)? {
+        let task = task?;
+        if needle.as_ref().is_some_and(|needle| !task.title.to_lowercase().contains(needle)) {
+            continue;
+        }
+        if tasks.len() < limit { tasks.push(task) } else { more += 1 }
+    }
+    Ok(task::Tasks { place: name(&place), tasks, more })
+}
+
+/// A task whole.
+///
+/// # Errors
+/// It is none the caller may see.
+pub fn show(view: &View<'_>, caller: &Caller, request: &task::Show) -> Result<task::TaskDetail, Failure> {
+    let standing = find(view, caller, &request.task)?;
+    detail(view, standing)
+}
+
+/// Changes a task's texts or its place in the queue.
+///
+/// # Errors
+/// Nothing was named, the place takes no writes, or a new value is none.
+pub fn edit(tx: &mut Tx<'_>, caller: &Caller, request: &task::Edit) -> Result<task::TaskInfo, Failure> {
+    let standing = find(tx, caller, &request.task)?;
+    can_change(&standing)?;
+    let edit = TaskEdit {
+        title: request.title.as_deref().map(can_title).transpose()?.map(Title::into_string),
+        body: request.body.clone(),
+        assignee: request.assignee,
+        position: None,
+        allow_all_commands: request.allow_all_commands,
+        clear_context: request.clear_context.map(Some),
+    };
+    request.body.as_deref().map_or(Ok(()), can_hold)?;
+    let reorders = request.first || request.before.is_some() || request.after.is_some();
+    let edits = edit != TaskEdit::default();
+    if !reorders && !edits {
+        return Err(Refusal::NothingToChange.into());
+    }
+    reorder(tx, caller, request, &standing)?;
+    if edits {
+        tx.edit_task(standing.task.id, edit, &caller.by())?;
+    }
+    info(tx, standing.task.id, &standing.place)
+}
+
+/// Puts a task where it was asked to stand in its queue.
+fn reorder(tx: &mut Tx<'_>, caller: &Caller, request: &task::Edit, standing: &Standing) -> Result<(), Failure> {
+    let place = standing.place.id;
+    if request.first {
+        let position = position_first(first_position(tx, place)?, tx.now());
+        return tx.edit_task(standing.task.id, TaskEdit { position: Some(position), ..TaskEdit::default() }, &caller.by());
+    }
+    let (neighbour, side) = match (&request.before, &request.after) {
+        (Some(before), _) => (before, Side::Before),
+        (None, Some(after)) => (after, Side::After),
+        (None, None) => return Ok(()),
+    };
+    let neighbour = find(tx, caller, neighbour)?;
+    can_stand_by(standing, &neighbour)?;
+    let queue: Vec<_> = tx.tasks(place, &ALL)?.into_iter().map(|task| (task.id, task.position)).collect();
+    for (task, position) in reordered(&queue, standing.task.id, neighbour.task.id, side) {
+        tx.edit_task(task, TaskEdit { position: Some(position), ..TaskEdit::default() }, &caller.by())?;
+    }
+    Ok(())
+}
+
+fn first_position(view: &View<'_>, place: PlaceId) -> Result<Option<i64>, Failure> {
+    Ok(view.tasks_limited(place, &ALL, 1)?.first().map(|task| task.position))
+}
+
+/// Sets a task's status.
+///
+/// # Errors
+/// The place takes no writes, or the status is `cron`.
+pub fn set_status(tx: &mut Tx<'_>, caller: &Caller, request: &task::SetStatus, fresh: Fresh) -> Result<task::TaskInfo, Failure> {
+    let standing = find(tx, caller, &request.task)?;
+    can_change(&standing)?;
+    if let Some(plan) = can_set_status(&standing.task, request.status)? {
+        tx.set_status(standing.task.id, plan.status(), fresh.token, &caller.by())?;
+    }
+    info(tx, standing.task.id, &standing.place)
+}
+
+/// Moves tasks to another place, all or none.
+///
+/// # Errors
+/// One of them may not move, so none does.
+pub fn move_to(tx: &mut Tx<'_>, caller: &Caller, request: &task::Move) -> Result<task::MovedTasks, Failure> {
+    let to = caller.place(tx, Some(&request.to))?;
+    let to_parent = parent_of(tx, &to)?;
+    let tasks = request.tasks.iter().map(|task| find(tx, caller, task)).collect::<Result<Vec<_>, _>>()?;
+    let plan = can_move(&tasks, &to, to_parent.as_ref(), request.force)?;
+    let mut moved = Vec::with_capacity(plan.moving().len());
+    for (id, from) in plan.moving() {
+        tx.move_task(*id, plan.to(), &caller.by())?;
+        let title = tasks.iter().find(|standing| standing.task.id == *id).map(|standing| standing.task.title.clone());
+        moved.push(task::MovedTask { id: *id, title: title.unwrap_or_default(), from: *from });
+    }
+    Ok(task::MovedTasks { place: name(&to), tasks: moved, unchanged: plan.unchanged() })
+}
+
+/// Adds a message to a task's thread.
+///
+/// # Errors
+/// The place takes no writes, or the text is blank or too long.
+pub fn reply(tx: &mut Tx<'_>, caller: &Caller, request: &task::Reply) -> Result<task::Replied, Failure> {
+    let standing = find(tx, caller, &request.task)?;
+    can_change(&standing)?;
+    can_say(&request.text)?;
+    tx.add_message(standing.task.id, &request.text, &caller.by())?;
+    let task = require(tx, standing.task.id)?;
+    Ok(task::Replied { task: task.id, messages: task.messages })
+}
+
+/// Hands out the next task: what the caller holds, else what was left, else the first that waits.
+///
+/// # Errors
+/// Nothing waits, or another machine decides.
+pub fn next(tx: &mut Tx<'_>, caller: &Caller, request: &task::Next, call: CallId, fresh: Fresh) -> Result<task::TaskDetail, Failure> {
+    let place = caller.place(tx, request.workspace.as_ref())?;
+    can_write(&place, parent_of(tx, &place)?.as_ref())?;
+    let decides = can_decide(&place, caller.here)?;
+    let by = caller.by();
+    let candidates = tx.next_candidates(place.id, &by)?;
+    let id = match can_take(&place, decides, &by, call, &candidates.held, &candidates.left, candidates.waiting.as_ref())? {
+        NextPlan::Held(id) => id,
+        NextPlan::Take(take) => {
+            tx.append(Fact::Taken { task: take.task(), place: place.id, epoch: take.epoch(), holder: by, call, token: fresh.token })?;
+            take.task()
+        }
+    };
+    let standing = caller.standing(tx, require(tx, id)?)?;
+    detail(tx, standing)
+}
+
+/// A task that somebody named, with the place it stands in.
+///
+/// # Errors
+/// It is not known, or the caller may not touch it.
+pub fn find(view: &View<'_>, caller: &Caller, named: &TaskRef) -> Result<Standing, Failure> {
+    let id = view.find_task(named)?;
+    caller.standing(view, require(view, id)?)
+}
+
+fn require(view: &View<'_>, id: TaskId) -> Result<Task, Failure> {
+    let unknown = || Refusal::Unknown { what: frith_store::refusal::What::Task, given: id.to_string() };
+    Ok(view.task(id)?.ok_or_else(unknown)?)
+}
+
+fn info(view: &View<'_>, id: TaskId, place: &Place) -> Result<task::TaskInfo, Failure> {
+    Ok(task::TaskInfo { task: require(view, id)?, place: name(place) })
+}
+
+fn detail(view: &View<'_>, standing: Standing) -> Result<task::TaskDetail, Failure> {
+    let id = standing.task.id;
+    Ok(task::TaskDetail {
+        place: name(&standing.place),
+        body: view.body(id)?,
+        thread: view.messages(id)?,
+        history: view.history(id)?,
+        task: standing.task,
+    })
+}
+
+/// How a reply names a place.
+pub fn name(place: &Place) -> PlaceName {
+    PlaceName { id: place.id, name: place.name.clone() }
+}

@@ -1,0 +1,431 @@
+//! Launching an agent, from the decision to its running process, as steps that a restart can finish or undo.
+//!
+//! What can be refused is refused before anything exists. Then the launch is recorded, the fork's folder is made, the
+//! process is started, and what runs is recorded; a node that ends in between leaves a record without an end, by which
+//! the next one finds what is left and ends it.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use frith_store::{
+    docs::log::Fact,
+    error::Failure,
+    git::{FolderPlan, Limits, MadeFolder, PlanError, Way, command_line},
+    id::{AgentId, MachineId, PlaceId},
+    model::{By, CheckoutKind, EndHow, Place, PlaceKind, ProcessRef},
+    refusal::Refusal,
+    rules::{
+        launch::{LaunchPlan, Slots, can_launch, can_run_fork},
+        seat::can_decide,
+    },
+    text::PathText,
+    view::View,
+};
+use ractor::{ActorRef, RpcReplyPort, rpc::CallResult};
+use tokio::sync::mpsc;
+
+use crate::{
+    call::{Failed, Progress},
+    caller::{RunningAgent, mark, parent_of},
+    config::Kind,
+    ctx::Ctx,
+    entry,
+    env::{
+        folders::ProjectFile,
+        launch_env::launch_env,
+        process::{Launch, TerminalSize},
+        world::blocking,
+    },
+    fork::{Cancel, ForkMsg, MakeFault, Told},
+    terminal::TerminalError,
+    terminals::{self, TerminalRef, Terminals},
+};
+
+/// What a launch was asked for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The place.
+    pub place: PlaceId,
+    /// The kind; the one last launched there when absent.
+    pub kind: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The effort.
+    pub effort: Option<String>,
+    /// Who asks.
+    pub by: By,
+    /// The environment of whoever asks.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The size of their terminal.
+    pub size: TerminalSize,
+}
+
+/// What a launch needs, found before anything is recorded.
+#[derive(Debug)]
+struct Prepared {
+    agent: AgentId,
+    ready: Ready,
+    folder: Folder,
+}
+
+/// Where the agent will start.
+#[derive(Debug)]
+enum Folder {
+    Chosen(PathBuf),
+    Planned(Box<FolderPlan>),
+}
+
+/// Finds out whether a launch can begin, and with what. Nothing is made or recorded.
+async fn prepare(ctx: &Ctx, asked: &Asked) -> Result<Prepared, Failed> {
+    let (here, limit, place) = (ctx.db.store().machine(), ctx.config.max_agents, asked.place);
+    let (plan, place) = ctx.db.read(move |view| decide(view, here, place, limit)).await?;
+    let agent = AgentId::from_random(ctx.fresh_id());
+    let ready = ready(ctx, asked, &place, agent).await?;
+    let folder = if plan.makes_folder() {
+        Folder::Planned(Box::new(plan_folder(ctx, &ready, plan.folder(), &place.id).await?))
+    } else {
+        Folder::Chosen(chosen_folder(ctx, plan.folder()).await?)
+    };
+    Ok(Prepared { agent, ready, folder })
+}
+
+/// A kind that this machine can run, and what it is started with.
+#[derive(Debug)]
+struct Ready {
+    kind: String,
+    environment: Vec<(OsString, OsString)>,
+    line: Vec<String>,
+    project_file: Option<ProjectFile>,
+}
+
+async fn ready(ctx: &Ctx, asked: &Asked, place: &Place, agent: AgentId) -> Result<Ready, Failed> {
+    let (id, named) = (place.id, asked.kind.clone());
+    let (named, settings) = ctx
+        .db
+        .read(move |view| {
+            let place = view.require_place(id)?;
+            let named = named.map_or_else(|| last_kind(view, &place), |kind| Ok(Some(kind)))?;
+            Ok((named, view.effective_settings(&place)?))
+        })
+        .await?;
+    let name = named.map_or_else(|| only_kind(ctx), Ok)?;
+    let kind = kind(ctx, &name, asked)?;
+    if settings.allow_all_commands && kind.allow_all_args.is_empty() {
+        return Err(unknown_option(&name, "flag", "allow-all-commands", &[]).into());
+    }
+    let environment = launch_env(&asked.environment, &kind.environment, &ours(ctx, agent));
+    let line = kind.command_line(asked.model.as_deref(), asked.effort.as_deref(), settings.allow_all_commands);
+    require_command(ctx, &name, &line, &environment).await?;
+    Ok(Ready { kind: name, environment, line, project_file: kind.project_file.clone() })
+}
+
+/// Whether a fork of `parent` could be launched as asked: what can be known before the fork is made.
+///
+/// # Errors
+/// What would stand in the way.
+pub async fn can_run_fork_of(ctx: &Ctx, parent: &Place, asked: &Asked) -> Result<(), Failed> {
+    let (here, limit, id) = (ctx.db.store().machine(), ctx.config.max_agents, parent.id);
+    let folder = ctx.db.read(move |view| fork_folder(view, here, id, limit)).await?;
+    let agent = AgentId::from_random(ctx.fresh_id());
+    let ready = ready(ctx, asked, parent, agent).await?;
+    let untaken = PlaceId::from_random(ctx.fresh_id());
+    plan_folder(ctx, &ready, &folder, &untaken).await.map(|_| ())
+}
+
+fn fork_folder(view: &View<'_>, here: MachineId, parent: PlaceId, limit: usize) -> Result<PathText, Failure> {
+    let parent = view.require_place(parent)?;
+    let folder = view.folder(parent.id, here)?;
+    let slots = slots(view, here, limit)?;
+    Ok(can_run_fork(&parent, folder, slots)?)
+}
+
+fn slots(view: &View<'_>, here: MachineId, limit: usize) -> Result<Slots, Failure> {
+    let running = view.live_agents()?.iter().filter(|agent| agent.machine == here && agent.launch.is_some()).count();
+    Ok(Slots { running, limit })
+}
+
+fn decide(view: &View<'_>, here: MachineId, place: PlaceId, limit: usize) -> Result<(LaunchPlan, Place), Failure> {
+    let place = view.require_place(place)?;
+    let parent = parent_of(view, &place)?;
+    let decides = can_decide(&place, here)?;
+    let agent = view.agent_in(place.id)?;
+    let folder = view.folder(parent.as_ref().unwrap_or(&place).id, here)?;
+    let plan = can_launch(&place, parent.as_ref(), decides, agent.as_ref(), folder.as_ref(), slots(view, here, limit)?)?;
+    Ok((plan, place))
+}
+
+fn last_kind(view: &View<'_>, place: &Place) -> Result<Option<String>, Failure> {
+    let places = [Some(place.id), place.parent()];
+    for place in places.into_iter().flatten() {
+        let last = view.agents_of(place)?.into_iter().max_by_key(|agent| agent.started);
+        if let Some(agent) = last {
+            return Ok(Some(agent.host));
+        }
+    }
+    Ok(None)
+}
+
+/// Without a launch to follow, the one kind there is a choice of.
+fn only_kind(ctx: &Ctx) -> Result<String, Refusal> {
+    let known: Vec<String> = ctx.config.kinds.keys().cloned().collect();
+    match known.as_slice() {
+        [only] => Ok(only.clone()),
+        _ => Err(Refusal::NoKind { known }),
+    }
+}
+
+fn kind<'a>(ctx: &'a Ctx, name: &str, asked: &Asked) -> Result<&'a Kind, Refusal> {
+    let known = || ctx.config.kinds.keys().cloned().collect();
+    let kind = ctx.config.kinds.get(name).ok_or_else(|| Refusal::UnknownKind { kind: name.to_owned(), known: known() })?;
+    if let Some(model) = asked.model.as_ref().filter(|model| !kind.models.contains(model)) {
+        return Err(unknown_option(name, "model", model, &kind.models));
+    }
+    if let Some(effort) = asked.effort.as_ref().filter(|effort| !kind.efforts.contains(effort)) {
+        return Err(unknown_option(name, "effort", effort, &kind.efforts));
+    }
+    Ok(kind)
+}
+
+fn unknown_option(kind: &str, option: &str, given: &str, known: &[String]) -> Refusal {
+    Refusal::UnknownOption { kind: kind.to_owned(), option: option.to_owned(), given: given.to_owned(), known: known.to_vec() }
+}
+
+/// The variables a launched agent gets from its node.
+fn ours(ctx: &Ctx, agent: AgentId) -> [(OsString, OsString); 2] {
+    let mark = mark(agent);
+    [(mark.name, mark.value), ("FRITH_HOME".into(), ctx.env.home.as_os_str().to_owned())]
+}
+
+async fn require_command(ctx: &Ctx, kind: &str, line: &[String], environment: &[(OsString, OsString)]) -> Result<(), Refusal> {
+    let command = line.first().cloned().unwrap_or_default();
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
+    let found = ctx.env.processes.find_command(command.clone().into(), path).await;
+    found.map(|_| ()).map_err(|_| Refusal::NoCommand { kind: kind.to_owned(), command })
+}
+
+async fn chosen_folder(ctx: &Ctx, folder: &PathText) -> Result<PathBuf, Failed> {
+    let (folders, path) = (ctx.env.folders.clone(), folder.clone());
+    let looked = blocking(&ctx.env.blocking, move || folders.look(path.as_path())).await.map_err(Failed::from_work)?;
+    let looked = looked.map_err(|fault| Refusal::BadFolder { path: folder.clone(), fault })?;
+    Ok(looked.as_path().to_owned())
+}
+
+async fn plan_folder(ctx: &Ctx, ready: &Ready, source: &PathText, fork: &PlaceId) -> Result<FolderPlan, Failed> {
+    let limits = Limits { making: ctx.config.checkout_timeout, ..Limits::default() };
+    let (folders, source, id, file) = (ctx.env.folders.clone(), source.clone(), fork.to_string(), ready.project_file.clone());
+    let looked = blocking(&ctx.env.blocking, move || {
+        let plan = folders.plan(source.as_path(), &id, limits)?;
+        let found = file.map(|file| folders.project_file(&plan, &file).map(|found| (file, found))).transpose()?;
+        Ok((plan, found))
+    });
+    let looked = looked.await.map_err(Failed::from_work)?;
+    let (plan, found) = looked.map_err(|fault: PlanError| fault_refusal("plan", &fault, fault.hint()))?;
+    if let Some((file, Some((path, bytes)))) = found {
+        entry::require_own(&file, &path, &bytes, fork)?;
+    }
+    Ok(plan)
+}
+
+fn fault_refusal(code: &str, fault: &dyn std::fmt::Display, hint: Option<String>) -> Refusal {
+    Refusal::ForkFolderFault { code: code.to_owned(), fact: fault.to_string(), way_out: hint }
+}
+
+/// Records the launch: from here on the place has an agent, which ends if anything fails.
+///
+/// # Errors
+/// What was decided before does not hold any more.
+async fn record(ctx: &Ctx, asked: &Asked, prepared: &Prepared) -> Result<AgentId, Failed> {
+    let (here, limit) = (ctx.db.store().machine(), ctx.config.max_agents);
+    let (place, agent, kind) = (asked.place, prepared.agent, prepared.ready.kind.clone());
+    let (by, model, effort) = (asked.by.clone(), asked.model.clone(), asked.effort.clone());
+    let oversees = ctx
+        .db
+        .write(move |tx| {
+            let (plan, place) = decide(tx, here, place, limit)?;
+            tx.append(Fact::Launch { agent, kind, place: place.id, epoch: plan.epoch(), by, model, effort, folder: None })?;
+            Ok(place.kind == PlaceKind::Supervisor)
+        })
+        .await?;
+    ctx.running.insert(RunningAgent { id: agent, place, oversees, process: None });
+    ctx.env.faults.reached("launch.recorded");
+    Ok(agent)
+}
+
+/// What carries a launch out.
+pub struct Carrying {
+    /// The node.
+    pub ctx: Ctx,
+    /// The place.
+    pub place: Place,
+    /// Makes the folder of a fork.
+    pub fork: Option<ActorRef<ForkMsg>>,
+    /// The terminals of this machine.
+    pub terminals: Terminals,
+    /// Stops the launch.
+    pub cancel: Cancel,
+    /// Hears how far it is.
+    pub progress: mpsc::Sender<Progress>,
+}
+
+/// A launch that came to nothing.
+#[derive(Debug, Clone)]
+pub struct NotLaunched {
+    /// The agent, when it was recorded already: its end is to be recorded too.
+    pub agent: Option<AgentId>,
+    /// What stood in the way.
+    pub failed: Failed,
+}
+
+impl From<Failed> for NotLaunched {
+    fn from(failed: Failed) -> Self {
+        Self { agent: None, failed }
+    }
+}
+
+/// Launches an agent.
+///
+/// # Errors
+/// What stands in the way, or why the agent did not start. Nothing of it is left then but its record.
+pub async fn run(carrying: &Carrying, asked: &Asked) -> Result<AgentId, NotLaunched> {
+    let ctx = &carrying.ctx;
+    let prepared = prepare(ctx, asked).await?;
+    let agent = record(ctx, asked, &prepared).await?;
+    let started = match carrying.terminals.open(ctx, asked.place, agent, asked.size).await {
+        Ok(terminal) => carry_out(carrying, &terminal, prepared).await,
+        Err(_) => Err(Refusal::NotStarted { fact: "its terminal could not be opened".into() }.into()),
+    };
+    match started {
+        Ok(()) => Ok(agent),
+        Err(failed) => {
+            carrying.terminals.close(agent);
+            Err(NotLaunched { agent: Some(agent), failed })
+        }
+    }
+}
+
+/// Makes the folder, starts the process and records it.
+async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, prepared: Prepared) -> Result<(), Failed> {
+    let ctx = &carrying.ctx;
+    let start_in = match &prepared.folder {
+        Folder::Chosen(folder) => folder.clone(),
+        Folder::Planned(plan) => make_folder(carrying, terminal, prepared.agent, plan).await?,
+    };
+    require_not_stopped(carrying, prepared.agent)?;
+    terminals::opening_line(terminal, &format!("{}$ {}", start_in.display(), command_line(&prepared.ready.line)));
+    let launch = Launch {
+        command: prepared.ready.line[0].clone().into(),
+        args: prepared.ready.line[1..].iter().map(Into::into).collect(),
+        env: prepared.ready.environment,
+        folder: start_in.clone(),
+    };
+    let process = start(terminal, prepared.agent, launch).await?;
+    ctx.running.started(prepared.agent, process.clone());
+    ctx.env.faults.reached("launch.spawned");
+    let (agent, stamp, command) = (prepared.agent, process, prepared.ready.line);
+    let folder = PathText::from(start_in.as_path());
+    ctx.db.write(move |tx| Ok(tx.append(Fact::Started { agent, process: stamp, command, folder })?)).await?;
+    ctx.env.faults.reached("launch.running");
+    Ok(())
+}
+
+async fn start(terminal: &TerminalRef, agent: AgentId, launch: Launch) -> Result<ProcessRef, Failed> {
+    let not_started = |fact: String| Failed::from(Refusal::NotStarted { fact });
+    match terminals::start(terminal, launch).await {
+        Some(Ok(process)) => Ok(process),
+        Some(Err(TerminalError::StoppedBeforeStart)) => Err(Refusal::StoppedBeforeStart { agent }.into()),
+        Some(Err(fault)) => Err(not_started(fault.to_string())),
+        None => Err(not_started("its terminal is gone".into())),
+    }
+}
+
+async fn make_folder(carrying: &Carrying, terminal: &TerminalRef, agent: AgentId, plan: &FolderPlan) -> Result<PathBuf, Failed> {
+    let ctx = &carrying.ctx;
+    let (told, mut telling) = mpsc::unbounded_channel();
+    let request = |reply: RpcReplyPort<Result<MadeFolder, MakeFault>>| ForkMsg::Make {
+        plan: Box::new(plan.clone()),
+        cancel: carrying.cancel.clone(),
+        told,
+        reply,
+    };
+    let Some(fork) = &carrying.fork else {
+        return Err(Refusal::NotStarted { fact: "the fork's folder has nobody to make it".into() }.into());
+    };
+    let making = fork.call(request, None);
+    tokio::pin!(making);
+    let made = loop {
+        tokio::select! {
+            biased;
+            Some(told) = telling.recv() => tell(carrying, terminal, told),
+            made = &mut making => break made,
+        }
+    };
+    while let Ok(told) = telling.try_recv() {
+        tell(carrying, terminal, told);
+    }
+    let made = match made {
+        Ok(CallResult::Success(Ok(made))) => made,
+        Ok(CallResult::Success(Err(fault))) => return Err(not_made(carrying, agent, &fault)),
+        _ => return Err(Refusal::NotStarted { fact: "making the fork's folder failed".into() }.into()),
+    };
+    ctx.env.faults.reached("launch.folder-made");
+    record_checkout(carrying, plan, &made).await?;
+    ctx.env.faults.reached("launch.folder-recorded");
+    Ok(made.start_in)
+}
+
+fn not_made(carrying: &Carrying, agent: AgentId, fault: &MakeFault) -> Failed {
+    if carrying.cancel.is_cancelled() {
+        return Refusal::StoppedBeforeStart { agent }.into();
+    }
+    let hint = match fault {
+        MakeFault::Make(fault) => fault.hint(),
+        MakeFault::Lost(_) => None,
+    };
+    fault_refusal("make", fault, hint).into()
+}
+
+async fn record_checkout(carrying: &Carrying, plan: &FolderPlan, made: &MadeFolder) -> Result<(), Failed> {
+    let kind = match (&made.branch, made.way) {
+        (_, Way::Copy) | (None, _) => CheckoutKind::Copy,
+        (Some(branch), _) => {
+            CheckoutKind::Worktree { branch: branch.clone(), base: plan.base().or(made.commit.as_deref()).unwrap_or_default().to_owned() }
+        }
+    };
+    let (fork, path, start_in) = (carrying.place.id, PathText::from(made.path.as_path()), PathText::from(made.start_in.as_path()));
+    let recorded = carrying.ctx.db.write(move |tx| {
+        let here = tx.machine();
+        let known = tx.checkouts(fork)?.into_iter().find(|one| one.machine == here && one.removed.is_none());
+        if known.is_none_or(|known| known.path != path || known.start_in != start_in) {
+            tx.append(Fact::Checkout { fork, path, start_in, kind })?;
+        }
+        Ok(())
+    });
+    Ok(recorded.await?)
+}
+
+fn tell(carrying: &Carrying, terminal: &TerminalRef, told: Told) {
+    match told {
+        Told::Line(text) => terminals::opening_line(terminal, &text),
+        // Whoever waits is told when there is room; a missed step of a count is no loss.
+        Told::Progress(progress) => drop(carrying.progress.try_send(progress)),
+    }
+}
+
+fn require_not_stopped(carrying: &Carrying, agent: AgentId) -> Result<(), Refusal> {
+    if carrying.cancel.is_cancelled() { Err(Refusal::StoppedBeforeStart { agent }) } else { Ok(()) }
+}
+
+/// Records that an agent ended, once.
+///
+/// # Errors
+/// The store broke.
+pub async fn record_end(ctx: &Ctx, agent: AgentId, how: EndHow) -> Result<(), Failure> {
+    ctx.running.remove(agent);
+    ctx.db
+        .write(move |tx| {
+            if tx.agent(agent)?.is_some_and(|agent| agent.ended.is_none()) {
+                tx.append(Fact::End { agent, how })?;
+            }
+            Ok(())
+        })
+        .await
+}

@@ -1,0 +1,286 @@
+//! Merging a fork back, as steps that a restart can finish or undo: decide, stop the agent, commit, folder.
+//!
+//! Until the commit nothing but the agent's end has happened; after it the merge is for ever, and a folder that is to go
+//! is named in a durable step that the next start finishes.
+
+use std::{future::Future, time::Duration};
+
+use frith_store::{
+    docs::log::Fact,
+    error::Failure,
+    git::{FolderKind, FolderState},
+    id::{AgentId, MachineId, PlaceId},
+    model::{Agent, By, Checkout, Place, Status},
+    refusal::Refusal,
+    rules::{
+        merge::{Foreign, MergePlan, can_merge, opened_meanwhile},
+        named,
+        seat::can_decide,
+    },
+    tx::Tx,
+    view::View,
+};
+use ractor::{ActorRef, rpc::CallResult};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    api::fork::{FolderFate, Merged, MergedFolder},
+    call::Failed,
+    caller::parent_of,
+    ctx::Ctx,
+    env::world::blocking,
+    fork::ForkMsg,
+};
+
+/// How long a merge waits for its agent to end.
+pub const STOP_WAIT: Duration = Duration::from_secs(10);
+
+/// What a merge was asked for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The fork.
+    pub fork: PlaceId,
+    /// Who asks.
+    pub by: By,
+    /// Also remove its folder.
+    pub delete_folder: bool,
+    /// Only tell what would happen.
+    pub dry_run: bool,
+}
+
+/// The durable step of a merge whose folder is to go.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FolderStep {
+    /// The fork.
+    pub fork: PlaceId,
+    /// Its folder, as it was after the agent had ended.
+    pub seen: FolderState,
+}
+
+impl FolderStep {
+    /// What the keys of these steps begin with.
+    pub const PREFIX: &[u8] = b"merge-folder/";
+
+    fn key(fork: PlaceId) -> Vec<u8> {
+        [Self::PREFIX, fork.as_bytes()].concat()
+    }
+}
+
+/// How stopping the fork's agent went: none when it did not end in [`STOP_WAIT`]. A refusal says that there was none.
+pub type Stop = Option<Result<Agent, Failed>>;
+
+/// Merges a fork. `stop` stops its agent and waits until its end is on disk.
+///
+/// # Errors
+/// What stands in the way; whether the agent was stopped is said.
+pub async fn run<S: Future<Output = Stop> + Send>(
+    ctx: &Ctx,
+    asked: &Asked,
+    stop: impl FnOnce(By) -> S + Send,
+    fork: &ActorRef<ForkMsg>,
+) -> Result<Merged, Failed> {
+    let foreign = foreign(ctx, asked).await?;
+    let (plan, names) = decide_now(ctx, asked.fork, foreign).await?;
+    if asked.dry_run {
+        return preview(ctx, asked, &plan, names).await;
+    }
+    ctx.env.faults.reached("merge.decided");
+    if let Some(agent) = plan.stops() {
+        stopped(stop(asked.by.clone()).await, &names, agent)?;
+        ctx.env.faults.reached("merge.agent-stopped");
+    }
+    let here = folder_here(ctx, &plan);
+    let seen = match (&here, asked.delete_folder) {
+        (Some(_), true) => Some(look(fork).await?),
+        _ => None,
+    };
+    let moved_tasks = commit(ctx, asked, plan.stops().is_some(), seen.clone()).await?;
+    ctx.env.faults.reached("merge.committed");
+    let mut folders = kept(&plan);
+    if let (Some(checkout), Some(seen)) = (here, seen) {
+        let fate = remove(ctx, asked.fork, seen, fork).await?;
+        folders = vec![folder(ctx, &checkout, fate).await];
+        ctx.env.faults.reached("merge.done");
+    }
+    Ok(Merged { moved_tasks, stopped_agent: plan.stops(), folders, done: true, ..names.answer() })
+}
+
+/// The two places of a merge.
+struct Names {
+    fork: Place,
+    parent: Place,
+}
+
+impl Names {
+    fn answer(&self) -> Merged {
+        Merged {
+            fork_id: self.fork.id,
+            fork: self.fork.name.clone(),
+            parent_id: self.parent.id,
+            parent: self.parent.name.clone(),
+            moved_tasks: 0,
+            stopped_agent: None,
+            folders: vec![],
+            done: false,
+        }
+    }
+}
+
+async fn decide_now(ctx: &Ctx, fork: PlaceId, foreign: Option<Foreign>) -> Result<(MergePlan, Names), Failed> {
+    let here = ctx.db.store().machine();
+    let decided = ctx.db.read(move |view| {
+        let plan = decide(view, here, fork, foreign.as_ref())?;
+        let fork = view.require_place(plan.fork())?;
+        let parent = view.require_place(plan.parent())?;
+        Ok((plan, Names { fork, parent }))
+    });
+    Ok(decided.await?)
+}
+
+fn decide(view: &View<'_>, here: MachineId, fork: PlaceId, foreign: Option<&Foreign>) -> Result<MergePlan, Failure> {
+    let place = view.require_place(fork)?;
+    let parent = parent_of(view, &place)?;
+    let decides = can_decide(&place, here)?;
+    let unfinished = view.tasks(fork, &Status::UNFINISHED)?;
+    let agent: Option<Agent> = view.agent_in(fork)?;
+    Ok(can_merge(&place, parent.as_ref(), decides, &unfinished, agent.as_ref(), foreign, view.checkouts(fork)?)?)
+}
+
+/// A process in the fork's folder that no launch started: an agent of a kind this machine knows, or, when the folder is
+/// to go, any process at all.
+async fn foreign(ctx: &Ctx, asked: &Asked) -> Result<Option<Foreign>, Failed> {
+    let id = asked.fork;
+    let checkouts = ctx.db.read(move |view| Ok(view.checkouts(id)?)).await?;
+    let here = ctx.db.store().machine();
+    let Some(folder) = checkouts.into_iter().find(|one| one.machine == here && one.removed.is_none()) else { return Ok(None) };
+    let (processes, running) = (ctx.env.processes.clone(), ctx.running.all());
+    let commands: Vec<String> = ctx.config.kinds.values().filter_map(|kind| kind.command.first().cloned()).collect();
+    let any = asked.delete_folder;
+    let found = blocking(&ctx.env.blocking, move || {
+        // What the system does not tell cannot stand in the way.
+        let inside = processes.working_in(folder.path.as_path()).unwrap_or_default();
+        inside.into_iter().find(|facts| {
+            let line = || {
+                std::iter::once(facts.process.clone())
+                    .chain(processes.ancestors(facts.process.pid.into(), 64).into_iter().map(|one| one.process))
+            };
+            let ours = running.iter().any(|agent| line().any(|process| Some(&process) == agent.process.as_ref()));
+            let name = facts.executable.to_string_lossy();
+            !ours && (any || commands.iter().any(|command| command.rsplit('/').next() == Some(&*name)))
+        })
+    });
+    let found = found.await.map_err(Failed::from_work)?;
+    Ok(found.map(|facts| Foreign { pid: facts.process.pid, name: facts.executable.to_string_lossy().into_owned() }))
+}
+
+async fn preview(ctx: &Ctx, asked: &Asked, plan: &MergePlan, names: Names) -> Result<Merged, Failed> {
+    let fork = asked.fork;
+    let tasks = ctx.db.read(move |view| Ok(view.counts(fork)?)).await?;
+    let mut folders = Vec::new();
+    for checkout in plan.folders() {
+        folders.push(folder(ctx, checkout, FolderFate::Kept).await);
+    }
+    let moved_tasks = u32::try_from(tasks.total()).unwrap_or(u32::MAX);
+    Ok(Merged { moved_tasks, stopped_agent: plan.stops(), folders, done: false, ..names.answer() })
+}
+
+fn stopped(stop: Stop, names: &Names, agent: AgentId) -> Result<(), Failed> {
+    match stop {
+        Some(Ok(_) | Err(Failed::Refused(_))) => Ok(()),
+        Some(Err(broken)) => Err(broken),
+        None => Err(Refusal::StillStopping { place: named(&names.fork), agent }.into()),
+    }
+}
+
+async fn look(fork: &ActorRef<ForkMsg>) -> Result<FolderState, Failed> {
+    match fork.call(ForkMsg::Look, None).await {
+        Ok(CallResult::Success(Ok(state))) => Ok(state),
+        Ok(CallResult::Success(Err(fault))) => {
+            Err(Refusal::ForkFolderFault { code: "look".into(), fact: fault.to_string(), way_out: keep_hint() }.into())
+        }
+        _ => {
+            Err(Refusal::ForkFolderFault { code: "look".into(), fact: "looking at the fork's folder failed".into(), way_out: keep_hint() }
+                .into())
+        }
+    }
+}
+
+fn keep_hint() -> Option<String> {
+    Some("merge without `--delete-folder`, and delete the folder by hand".into())
+}
+
+/// Decides once more and merges, in one transaction.
+async fn commit(ctx: &Ctx, asked: &Asked, stopped: bool, seen: Option<FolderState>) -> Result<u32, Failed> {
+    let (here, fork, by) = (ctx.db.store().machine(), asked.fork, asked.by.clone());
+    let committed = ctx.db.write(move |tx| {
+        let plan = decide(tx, here, fork, None).map_err(|failure| match failure {
+            Failure::Refused(refusal) if stopped => Failure::from(opened_meanwhile(*refusal)),
+            other => other,
+        })?;
+        if let Some(agent) = plan.stops() {
+            let place = tx.require_place(fork)?;
+            return Err(Refusal::StillStopping { place: named(&place), agent }.into());
+        }
+        let moved_tasks = u32::try_from(tx.counts(fork)?.total()).unwrap_or(u32::MAX);
+        tx.append(Fact::Merge { fork, parent: plan.parent(), epoch: plan.epoch(), by, moved: moved_tasks })?;
+        note_folder(tx, fork, seen)?;
+        Ok(moved_tasks)
+    });
+    Ok(committed.await?)
+}
+
+fn note_folder(tx: &mut Tx<'_>, fork: PlaceId, seen: Option<FolderState>) -> Result<(), Failure> {
+    let Some(seen) = seen else { return Ok(()) };
+    let step = postcard::to_stdvec(&FolderStep { fork, seen });
+    let step = step.map_err(|source| frith_store::error::StoreError::Row { space: "steps", source })?;
+    Ok(tx.set_step(&FolderStep::key(fork), &step)?)
+}
+
+/// Removes the folder of a merged fork and records what became of it; also where a node that ended meanwhile left off.
+///
+/// # Errors
+/// The store broke.
+pub async fn remove(ctx: &Ctx, fork_id: PlaceId, seen: FolderState, fork: &ActorRef<ForkMsg>) -> Result<FolderFate, Failed> {
+    let removed = fork.call(|reply| ForkMsg::Remove { seen: Box::new(seen), reply }, None).await;
+    let fate = match removed {
+        Ok(CallResult::Success(Ok(removed))) if removed.kind == FolderKind::Gone => FolderFate::Gone,
+        Ok(CallResult::Success(Ok(removed))) => FolderFate::Removed { tip: removed.branch.map(|(_, tip)| tip) },
+        Ok(CallResult::Success(Err(fault))) => FolderFate::KeptBecause(fault.to_string()),
+        _ => FolderFate::KeptBecause("removing it failed".into()),
+    };
+    ctx.env.faults.reached("merge.folder-removed");
+    let is_gone = matches!(fate, FolderFate::Removed { .. } | FolderFate::Gone);
+    ctx.db
+        .write(move |tx| {
+            if is_gone {
+                tx.append(Fact::CheckoutRemoved { fork: fork_id })?;
+            }
+            Ok(tx.clear_step(&FolderStep::key(fork_id))?)
+        })
+        .await?;
+    Ok(fate)
+}
+
+fn folder_here(ctx: &Ctx, plan: &MergePlan) -> Option<Checkout> {
+    let here = ctx.db.store().machine();
+    plan.folders().iter().find(|checkout| checkout.machine == here).cloned()
+}
+
+fn kept(plan: &MergePlan) -> Vec<MergedFolder> {
+    let folder = |checkout: &Checkout| MergedFolder {
+        machine: checkout.machine,
+        path: checkout.path.clone(),
+        kind: checkout.kind.clone(),
+        uncommitted: None,
+        fate: FolderFate::Kept,
+    };
+    plan.folders().iter().map(folder).collect()
+}
+
+async fn folder(ctx: &Ctx, checkout: &Checkout, fate: FolderFate) -> MergedFolder {
+    let (folders, path) = (ctx.env.folders.clone(), checkout.path.clone());
+    let counts = checkout.machine == ctx.db.store().machine() && fate == FolderFate::Kept;
+    let uncommitted =
+        if counts { blocking(&ctx.env.blocking, move || folders.uncommitted(path.as_path())).await.ok().flatten() } else { None };
+    MergedFolder { machine: checkout.machine, path: checkout.path.clone(), kind: checkout.kind.clone(), uncommitted, fate }
+}

@@ -1,0 +1,198 @@
+//! The node: `Node::start` is the same call on a real machine and in a simulated world.
+//!
+//! It opens the store, ends what a node before it left behind, starts the machine actor, and answers calls.
+
+use std::{future::Future, sync::Arc};
+
+use frith_store::{
+    error::{Failure, StoreError},
+    id::{AgentId, MachineId, TeamId},
+    model::{By, EndHow, ProcessRef},
+    time::Timestamp,
+    tx::{Identity, Tx},
+};
+use ractor::{Actor, ActorRef, rpc::CallResult};
+use tokio::sync::watch;
+
+use crate::{
+    caller::mark,
+    config::NodeConfig,
+    ctx::{Ctx, Running},
+    db::Db,
+    env::{
+        Env,
+        process::end_survivor,
+        world::{Purpose, blocking},
+    },
+    fork::{Cancel, Watching},
+    launch::record_end,
+    machine::{Machine, MachineMsg},
+    merge::FolderStep,
+    place::PlaceMsg,
+};
+
+/// How long a recorded reply is kept for a retry of its call.
+const CALLS_KEPT_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Why a node did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A request of the start itself was refused: a bug.
+    #[error("the node's first records could not be written: {0}")]
+    First(Box<frith_store::refusal::Refusal>),
+    /// The root actor did not start.
+    #[error("the machine actor did not start: {0}")]
+    Actor(#[from] ractor::SpawnErr),
+}
+
+impl From<Failure> for StartError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(refusal) => Self::First(refusal),
+            Failure::Broken(error) => Self::Store(error),
+        }
+    }
+}
+
+/// A running node. Cheap to clone.
+#[derive(Clone)]
+pub struct Node {
+    ctx: Ctx,
+    machine: ActorRef<MachineMsg>,
+    started: Timestamp,
+    down: Arc<watch::Sender<bool>>,
+}
+
+impl Node {
+    /// Starts a node.
+    ///
+    /// # Errors
+    /// The store cannot be used, or the root actor did not start.
+    pub async fn start(env: Env, config: NodeConfig) -> Result<Self, StartError> {
+        let db = open(&env).await?;
+        let ctx = Ctx { env, db, config: Arc::new(config), running: Running::default() };
+        let (machine, _) = Actor::spawn(None, Machine, ctx.clone()).await?;
+        let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)) };
+        node.clear_up().await?;
+        Ok(node)
+    }
+
+    /// Ends the agents of a node that is gone, sweeps what it left half made, and finishes what it had begun.
+    async fn clear_up(&self) -> Result<(), StartError> {
+        let here = self.here();
+        let left =
+            self.ctx.db.read(move |view| Ok(view.live_agents()?.into_iter().filter(|agent| agent.machine == here).collect::<Vec<_>>()));
+        for agent in left.await? {
+            let process = agent.launch.as_ref().and_then(|launch| launch.process.clone());
+            self.end_survivor(agent.id, process).await?;
+        }
+        let (folders, mut watching) = (self.ctx.env.folders.clone(), Watching::new(&self.ctx, Cancel::default(), None));
+        if blocking(&self.ctx.env.blocking, move || folders.sweep(&mut watching)).await.is_err() {
+            tracing::error!("sweeping the forks' folders failed");
+        }
+        let oldest = Timestamp::from_ms(self.ctx.env.clock.now().ms().saturating_sub(CALLS_KEPT_MS));
+        self.ctx.db.write(move |tx| Ok(tx.forget_calls_before(oldest)?)).await?;
+        self.finish_steps().await
+    }
+
+    async fn end_survivor(&self, agent: AgentId, process: Option<ProcessRef>) -> Result<(), StartError> {
+        let grace = self.ctx.config.stop_grace;
+        match end_survivor(&*self.ctx.env.processes, process, Some(mark(agent)), grace).await {
+            Ok(end) => {
+                tracing::info!(%agent, ?end, "an agent of an earlier node was ended");
+                record_end(&self.ctx, agent, EndHow::Lost).await?;
+            }
+            Err(error) => tracing::error!(%agent, %error, "an agent of an earlier node may still run, and its place stays taken"),
+        }
+        Ok(())
+    }
+
+    async fn finish_steps(&self) -> Result<(), StartError> {
+        let steps = self.ctx.db.read(|view| Ok(view.steps()?)).await?;
+        for (_, bytes) in steps.into_iter().filter(|(key, _)| key.starts_with(FolderStep::PREFIX)) {
+            let Ok(step) = postcard::from_bytes::<FolderStep>(&bytes) else {
+                tracing::error!("a step of a merge cannot be read and is left");
+                continue;
+            };
+            if let Some(place) = self.place(step.fork).await {
+                let _ = place.cast(PlaceMsg::FinishRemoval(Box::new(step)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops every agent and records each end. Answers how many there were.
+    pub async fn stop_agents(&self) -> u32 {
+        let stopped = self.machine.call(MachineMsg::StopAgents, Some(self.ctx.config.stop_grace * 4)).await;
+        if let Ok(CallResult::Success(agents)) = stopped { agents } else { 0 }
+    }
+
+    /// Stops every agent, then the node. Answers how many agents there were.
+    pub async fn stop(&self) -> u32 {
+        let agents = self.stop_agents().await;
+        if self.machine.stop_and_wait(None, Some(self.ctx.config.stop_grace)).await.is_err() {
+            tracing::warn!("the machine actor did not stop in time");
+        }
+        agents
+    }
+
+    /// Waits until somebody asks the node to end.
+    pub fn asked_down(&self) -> impl Future<Output = ()> + use<> {
+        let mut down = self.down.subscribe();
+        async move {
+            // The sender lives as long as the node.
+            let _ = down.wait_for(|asked| *asked).await;
+        }
+    }
+
+    pub(crate) fn ask_down(&self) {
+        self.down.send_replace(true);
+    }
+
+    pub(crate) fn ctx(&self) -> &Ctx {
+        &self.ctx
+    }
+
+    pub(crate) fn machine(&self) -> &ActorRef<MachineMsg> {
+        &self.machine
+    }
+
+    /// This machine.
+    pub fn here(&self) -> MachineId {
+        self.ctx.db.store().machine()
+    }
+
+    pub(crate) fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    pub(crate) async fn place(&self, id: frith_store::id::PlaceId) -> Option<ActorRef<PlaceMsg>> {
+        match self.machine.call(|reply| MachineMsg::Place(id, reply), None).await {
+            Ok(CallResult::Success(place)) => place,
+            _ => None,
+        }
+    }
+}
+
+async fn open(env: &Env) -> Result<Db, StartError> {
+    let incarnation = env.random.bytes(Purpose::Incarnation);
+    let identity = Identity { machine: env.machine, incarnation, signer: env.signer.clone() };
+    let disk = env.disk.clone();
+    let opened = blocking(&env.blocking, move || disk.open_store(identity)).await;
+    let store = opened.map_err(|_| StoreError::Interrupted)??;
+    let db = Db::new(store, env.clock.clone(), env.blocking.clone());
+    let (team, name) = (env.random.bytes(Purpose::Ids), env.machine_name.to_string());
+    db.write(move |tx| Ok(found(tx, TeamId::from_random(team), &name)?)).await?;
+    Ok(db)
+}
+
+/// Founds a team on a machine that is in none.
+fn found(tx: &mut Tx<'_>, team: TeamId, machine_name: &str) -> Result<(), StoreError> {
+    match tx.team()? {
+        Some(_) => Ok(()),
+        None => tx.found_team(team, machine_name, &By::Node),
+    }
+}

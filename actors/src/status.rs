@@ -1,0 +1,93 @@
+//! What a node says of itself.
+
+use frith_store::{id::AgentId, text::PathText};
+use ractor::rpc::CallResult;
+
+use crate::{
+    api::{
+        agents::{AgentInfo, Sessions},
+        node::{NodeStatus, Stopped},
+    },
+    call::Failed,
+    handlers,
+    machine::MachineMsg,
+    node::Node,
+    terminals::{self, Terminals},
+};
+
+/// Version, machine, agents, store and troubles.
+///
+/// # Errors
+/// The store broke.
+pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
+    let (ctx, here) = (node.ctx(), node.here());
+    let (agents, places, name) = ctx
+        .db
+        .read(move |view| {
+            let agents = handlers::agents::list(view, &Sessions::default())?.agents;
+            let places = view.places()?.into_iter().filter(frith_store::model::Place::is_live).count() as u64;
+            Ok((agents, places, view.machine(here)?.map(|machine| machine.name).unwrap_or_default()))
+        })
+        .await?;
+    let stats = ctx.db.store().stats()?;
+    let troubles = match node.machine().call(MachineMsg::Troubles, None).await {
+        Ok(CallResult::Success(troubles)) => troubles,
+        _ => vec!["the machine actor does not answer".to_owned()],
+    };
+    let facts = ctx.env.itself.facts();
+    Ok(NodeStatus {
+        machine: here,
+        name,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: facts.pid,
+        started: node.started(),
+        home: PathText::from(&*ctx.env.home),
+        binary_replaced: facts.binary_replaced,
+        root: facts.root,
+        agents: with_viewers(node, agents).await,
+        max_agents: u32::try_from(ctx.config.max_agents).unwrap_or(u32::MAX),
+        places,
+        documents: stats.documents,
+        store_bytes: stats.bytes,
+        troubles,
+    })
+}
+
+/// Stops every agent, then lets the node end.
+///
+/// # Errors
+/// None yet; the signature is that of every answer.
+pub async fn down(node: &Node) -> Result<Stopped, Failed> {
+    let agents = node.stop_agents().await;
+    node.ask_down();
+    Ok(Stopped { pid: node.ctx().env.itself.facts().pid, agents })
+}
+
+/// One agent, with how many people watch it.
+///
+/// # Errors
+/// It is not known.
+pub async fn agent(node: &Node, id: AgentId) -> Result<AgentInfo, Failed> {
+    let named = frith_store::id::AgentRef(id.to_string());
+    let info = node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &named)?)).await?;
+    Ok(with_viewers(node, vec![info]).await.swap_remove(0))
+}
+
+/// The same agents, each with how many people watch it.
+pub async fn with_viewers(node: &Node, mut agents: Vec<AgentInfo>) -> Vec<AgentInfo> {
+    let Some(terminals) = open_terminals(node).await else { return agents };
+    for info in &mut agents {
+        if let Some(terminal) = terminals.get(info.agent.id) {
+            info.attached = terminals::attached(&terminal).await;
+        }
+    }
+    agents
+}
+
+/// The terminals of this machine; none once the node ends.
+pub async fn open_terminals(node: &Node) -> Option<Terminals> {
+    match node.machine().call(MachineMsg::Terminals, None).await {
+        Ok(CallResult::Success(terminals)) => Some(terminals),
+        _ => None,
+    }
+}

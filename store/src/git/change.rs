@@ -1,0 +1,371 @@
+//! The one place that runs the `git` program. Each function below is one command of ours; nothing else builds arguments.
+//!
+//! Every run has its own process group, no terminal, the C locale, a deadline, and settings that keep a person's
+//! configuration from changing what our commands mean. `--force` is never passed, and no setting is ever written.
+//!
+//! One thread serves a run: it polls the child's pipes, because a blocked reader could neither be stopped nor be late.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, Signal};
+
+use super::error::GitError;
+use super::shell;
+use super::watch::{CommandLine, Progress, Watch, pause};
+
+/// What a person's configuration may not change about our commands. Given through the environment, so the command
+/// line that is shown stays the one that matters, and inherited by no hook of theirs.
+const SETTINGS: [(&str, &str); 12] = [
+    // Hooks run once, by `post_checkout`, when the folder is where it stays.
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("color.ui", "false"),
+    ("log.showSignature", "false"),
+    ("submodule.recurse", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("advice.detachedHead", "false"),
+    ("checkout.guess", "false"),
+    ("worktree.guessRemote", "false"),
+    // A relative link would make git write `extensions.relativeWorktrees` into the shared configuration.
+    ("worktree.useRelativePaths", "false"),
+    ("branch.autoSetupRebase", "never"),
+];
+
+/// Variables of ours that git may see although they begin with `GIT_`: where its configuration and its parts are.
+const KEPT: [&str; 6] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSH", "GIT_SSH_COMMAND"];
+
+/// How long a run waits between two looks at the stop, while git prints nothing.
+const TICK: Duration = Duration::from_millis(20);
+/// How long an ended git may take to clean up after a polite signal, and its pipes to close after a rude one.
+const GRACE: Duration = Duration::from_secs(5);
+/// Lines kept to explain a failure.
+const LAST_LINES: usize = 20;
+
+/// A command that is ready to run.
+#[derive(Debug)]
+pub(super) struct GitCommand {
+    folder: PathBuf,
+    arguments: Vec<OsString>,
+    plain: bool,
+    holds: Option<File>,
+}
+
+/// Registers a worktree at `at` on a new branch that starts at `base` and follows nothing. Checks nothing out.
+pub(super) fn add_new_branch(repository: &Path, at: &Path, branch: &str, base: &str) -> GitCommand {
+    let options = ["worktree", "add", "--no-checkout", "--no-track", "-b", branch, "--"];
+    GitCommand::new(repository, options).argument(at).argument(base)
+}
+
+/// Registers a worktree at `at` on a branch that exists. Checks nothing out.
+pub(super) fn add_existing_branch(repository: &Path, at: &Path, branch: &str) -> GitCommand {
+    GitCommand::new(repository, ["worktree", "add", "--no-checkout", "--"]).argument(at).argument(branch)
+}
+
+/// Checks out all files of `HEAD` in a fresh worktree, printing how far it is. `--force` is right here and only here:
+/// the worktree has no files yet, and without it git takes the missing ones for deletions to keep.
+pub(super) fn check_out(worktree: &Path) -> GitCommand {
+    GitCommand::new(worktree, ["checkout", "--force", "--progress", "--no-recurse-submodules"])
+}
+
+/// Makes git's record of a worktree that was renamed name its new place.
+pub(super) fn repair(repository: &Path, worktree: &Path) -> GitCommand {
+    GitCommand::new(repository, ["worktree", "repair", "--"]).argument(worktree)
+}
+
+/// Drops git's record of a worktree whose folder is gone. Git refuses if the record is locked, and also if the folder
+/// is back with changes in it.
+pub(super) fn forget(repository: &Path, worktree: &Path) -> GitCommand {
+    GitCommand::new(repository, ["worktree", "remove", "--"]).argument(worktree)
+}
+
+/// Takes off the lock git puts on a record while it makes it.
+pub(super) fn unlock(repository: &Path, worktree: &Path) -> GitCommand {
+    GitCommand::new(repository, ["worktree", "unlock", "--"]).argument(worktree)
+}
+
+/// Deletes a branch if its tip still is the commit named.
+pub(super) fn delete_branch(repository: &Path, branch: &str, tip: &str) -> GitCommand {
+    let reference = format!("refs/heads/{branch}");
+    GitCommand::new(repository, ["update-ref", "-d", "--end-of-options"]).argument(&reference).argument(tip)
+}
+
+/// Prints one reference that contains a commit, or nothing.
+pub(super) fn reference_with(repository: &Path, commit: &str) -> GitCommand {
+    let contains = format!("--contains={commit}");
+    GitCommand::new(repository, ["for-each-ref", "--count=1", "--format=%(refname)"]).argument(&contains)
+}
+
+/// Runs the repository's own hook as `git worktree add` does after a checkout.
+pub(super) fn post_checkout(worktree: &Path, commit: &str) -> GitCommand {
+    let nothing = "0".repeat(commit.len());
+    let command = GitCommand::new(worktree, ["hook", "run", "--ignore-missing", "post-checkout", "--"]);
+    GitCommand { plain: true, ..command.argument(&nothing).argument(commit).argument("1") }
+}
+
+impl GitCommand {
+    fn new<const N: usize>(folder: &Path, arguments: [&str; N]) -> Self {
+        let arguments = arguments.into_iter().map(OsString::from).collect();
+        Self { folder: folder.to_path_buf(), arguments, plain: false, holds: None }
+    }
+
+    fn argument(mut self, argument: &(impl AsRef<OsStr> + ?Sized)) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Gives git a locked file to hold for as long as it lives, even if this process does not.
+    pub(super) fn holding(mut self, lock: File) -> Self {
+        self.holds = Some(lock);
+        self
+    }
+
+    /// The command as one would type it.
+    pub(super) fn line(&self) -> CommandLine {
+        let words = self.arguments.iter().map(OsString::as_os_str);
+        CommandLine { folder: self.folder.clone(), text: shell::line([OsStr::new("git")].into_iter().chain(words)) }
+    }
+
+    /// Runs it and tells the watch that it starts and what it prints. Returns what it wrote to its standard output.
+    pub(super) fn run_shown(self, limit: Duration, watch: &mut dyn Watch) -> Result<Vec<u8>, GitError> {
+        watch.progress(Progress::Command(self.line()));
+        self.run_with(limit, watch, true)
+    }
+
+    /// Runs it without a word.
+    pub(super) fn run(self, limit: Duration, watch: &mut dyn Watch) -> Result<Vec<u8>, GitError> {
+        self.run_with(limit, watch, false)
+    }
+
+    fn run_with(self, limit: Duration, watch: &mut dyn Watch, shown: bool) -> Result<Vec<u8>, GitError> {
+        let command = self.line().text;
+        let child = self.start().map_err(|source| GitError::NotStarted { source })?;
+        let started = watch.elapsed();
+        let mut run = match Run::new(child, shown) {
+            Ok(run) => run,
+            Err(source) => return Err(GitError::Stream { command, source }),
+        };
+        loop {
+            match run.turn(watch) {
+                Ok(Some(status)) => return run.outcome(status, command),
+                Ok(None) => {}
+                Err(source) => {
+                    run.end();
+                    return Err(GitError::Stream { command, source });
+                }
+            }
+            if watch.cancelled() {
+                run.end();
+                return Err(GitError::Cancelled { command });
+            }
+            if watch.elapsed().saturating_sub(started) >= limit {
+                run.end();
+                return Err(GitError::TimedOut { command, allowed: limit });
+            }
+        }
+    }
+
+    fn start(&self) -> io::Result<Child> {
+        let mut command = Command::new("git");
+        for (name, _) in std::env::vars_os().filter(|(name, _)| scrubbed(name)) {
+            command.env_remove(name);
+        }
+        if !self.plain {
+            command.env("LC_ALL", "C").env_remove("LANGUAGE").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_PROGRESS_DELAY", "0");
+            command.env("GIT_CONFIG_COUNT", SETTINGS.len().to_string());
+            for (index, (key, value)) in SETTINGS.iter().enumerate() {
+                command.env(format!("GIT_CONFIG_KEY_{index}"), key).env(format!("GIT_CONFIG_VALUE_{index}"), value);
+            }
+        }
+        let stdin = self.holds.as_ref().map(File::try_clone).transpose()?;
+        command
+            .current_dir(&self.folder)
+            .args(&self.arguments)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .process_group(0)
+            .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    }
+}
+
+fn scrubbed(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"GIT_") && !KEPT.iter().any(|kept| name == *kept)
+}
+
+/// A git that runs, with what it printed so far.
+struct Run {
+    child: Child,
+    stdout: Option<File>,
+    stderr: Option<File>,
+    output: Vec<u8>,
+    lines: Lines,
+}
+
+impl Run {
+    fn new(mut child: Child, shown: bool) -> io::Result<Self> {
+        let stdout = child.stdout.take().map(|pipe| unblocked(OwnedFd::from(pipe))).transpose()?;
+        let stderr = child.stderr.take().map(|pipe| unblocked(OwnedFd::from(pipe))).transpose()?;
+        Ok(Self { child, stdout, stderr, output: Vec::new(), lines: Lines { shown, ..Lines::default() } })
+    }
+
+    /// Waits a moment for output or the end. The status comes once git has ended, whoever still holds its pipes.
+    fn turn(&mut self, watch: &mut dyn Watch) -> io::Result<Option<ExitStatus>> {
+        // Both pipes close just before git ends, so the last wait is a short one.
+        let open = self.stdout.is_some() || self.stderr.is_some();
+        self.wait(if open { TICK } else { Duration::from_millis(1) })?;
+        let ended = self.child.try_wait()?;
+        drain(&mut self.stdout, |bytes| self.output.extend_from_slice(bytes))?;
+        drain(&mut self.stderr, |bytes| self.lines.take(bytes, watch))?;
+        Ok(ended)
+    }
+
+    fn wait(&self, time: Duration) -> io::Result<()> {
+        let pipes = [&self.stdout, &self.stderr].into_iter().flatten();
+        let mut polled: Vec<_> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
+        let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+        match rustix::event::poll(&mut polled, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn outcome(mut self, status: ExitStatus, command: String) -> Result<Vec<u8>, GitError> {
+        if status.success() {
+            return Ok(self.output);
+        }
+        self.lines.finish();
+        Err(GitError::Refused { command, code: status.code(), lines: self.lines.last.into() })
+    }
+
+    /// Ends the whole group: first so that git can take its lock files away, then for good. Filters that hold the pipes
+    /// open are not waited for longer than the grace.
+    fn end(&mut self) {
+        for signal in [Signal::TERM, Signal::KILL] {
+            // The group is gone if this fails, and that is what is wanted.
+            let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), signal);
+            let mut waited = Duration::ZERO;
+            while waited < GRACE {
+                let _ = drain(&mut self.stdout, |_| ());
+                let _ = drain(&mut self.stderr, |_| ());
+                if !matches!(self.child.try_wait(), Ok(None)) {
+                    return;
+                }
+                pause(Duration::from_millis(5));
+                waited += Duration::from_millis(5);
+            }
+        }
+    }
+}
+
+fn unblocked(pipe: OwnedFd) -> io::Result<File> {
+    let flags = rustix::fs::fcntl_getfl(pipe.as_fd())?;
+    rustix::fs::fcntl_setfl(pipe.as_fd(), flags | rustix::fs::OFlags::NONBLOCK)?;
+    Ok(File::from(pipe))
+}
+
+/// Reads what is there and closes the pipe at its end.
+fn drain(pipe: &mut Option<File>, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut buffer = [0; 8192];
+    while let Some(file) = pipe {
+        match file.read(&mut buffer) {
+            Ok(0) => *pipe = None,
+            Ok(count) => take(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Standard error cut into lines: git ends a progress line with a carriage return and the last one with a line feed.
+#[derive(Default)]
+struct Lines {
+    shown: bool,
+    begun: Vec<u8>,
+    last: VecDeque<String>,
+}
+
+impl Lines {
+    fn take(&mut self, bytes: &[u8], watch: &mut dyn Watch) {
+        for &byte in bytes {
+            if !matches!(byte, b'\n' | b'\r') {
+                self.begun.push(byte);
+            } else if let Some(line) = self.finish()
+                && self.shown
+            {
+                watch.progress(Progress::Output { percent: percent(&line), line });
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Option<String> {
+        let line = printable(&std::mem::take(&mut self.begun));
+        if line.is_empty() {
+            return None;
+        }
+        if self.last.len() == LAST_LINES {
+            self.last.pop_front();
+        }
+        if percent(&line).is_none() {
+            self.last.push_back(line.clone());
+        }
+        Some(line)
+    }
+}
+
+/// A line without what a terminal would act on: file names and filters' messages come from anyone.
+fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().filter(|char| !char.is_control() || *char == '\t').collect::<String>().trim_end().to_owned()
+}
+
+/// The number before the percent sign of a progress line such as `Updating files:  43% (860/2000)`.
+fn percent(line: &str) -> Option<u8> {
+    let (before, after) = line.split_once('%')?;
+    let number = before.rsplit([' ', ':']).next()?;
+    after.starts_with(" (").then(|| number.parse().ok().filter(|number| *number <= 100)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_percents_of_progress_lines_only() {
+        assert_eq!(percent("Updating files:  43% (860/2000)"), Some(43));
+        assert_eq!(percent("Updating files: 100% (2000/2000), done."), Some(100));
+        assert_eq!(percent("warning: 100% wrong"), None);
+        assert_eq!(percent("Preparing worktree"), None);
+    }
+
+    #[test]
+    fn shown_lines_carry_no_terminal_codes() {
+        assert_eq!(printable(b"a\x1b[31mb\tc\xff "), "a[31mb\tc\u{fffd}");
+    }
+
+    #[test]
+    fn a39_no_name_becomes_an_option() {
+        let odd = Path::new("/x/-f");
+        let text = |command: GitCommand| command.line().text;
+        assert_eq!(
+            text(add_new_branch(odd, odd, "frith/fork-1", "abc")),
+            "git worktree add --no-checkout --no-track -b frith/fork-1 -- /x/-f abc"
+        );
+        assert_eq!(text(forget(odd, odd)), "git worktree remove -- /x/-f");
+        assert!(scrubbed(OsStr::new("GIT_DIR")) && scrubbed(OsStr::new("GIT_CONFIG_PARAMETERS")));
+        assert!(!scrubbed(OsStr::new("GIT_CONFIG_GLOBAL")) && !scrubbed(OsStr::new("HOME")));
+    }
+}

@@ -1,0 +1,34 @@
+//! Git repositories and the folders of forks on this machine's disk.
+//!
+//! Reading uses gix and changes nothing; changing runs the `git` program, from `change` alone. Everything is
+//! synchronous and may take long: callers run it where blocking is allowed and hand in a [`Watch`], through which it is
+//! stopped, followed, and given its clock. Nothing here knows what a task or an agent is, and nothing decides whether a
+//! fork may be made or removed: that is the rules' part.
+//!
+//! The modules, each using only those before it: `shell` `watch` `error` show, watch and fail; `home` `lock` `links`
+//! are names, locks and git's links on disk; `read` and `change` are git itself; `delete` and `leftovers` take back;
+//! `plan` decides how a folder is made, `copy` and `folder` make it, `remove` removes it.
+
+mod shell;
+mod watch;
+mod error;
+mod home;
+mod lock;
+mod links;
+pub mod read;
+mod change;
+mod delete;
+mod leftovers;
+mod plan;
+mod copy;
+mod folder;
+mod remove;
+
+pub use error::{GitError, MakeError, PlanError, ReadError, RemoveError, Unfinished};
+pub use folder::{MadeFolder, make};
+pub use home::ForkFolder;
+pub use leftovers::{Swept, sweep};
+pub use plan::{FolderPlan, Way, plan};
+pub use remove::{FolderKind, FolderState, Removed, remove, seen};
+pub use shell::command_line;
+pub use watch::{CommandLine, Counts, Limits, Progress, Step, Watch};

@@ -1,0 +1,382 @@
+//! Facts about a repository, read without the `git` program. Nothing here changes anything, refreshed indexes included.
+//!
+//! Paths are bytes from end to end.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::{BStr, BString, ByteSlice as _};
+
+use super::error::ReadError;
+use super::links::{self, absent};
+
+/// An open repository, seen from one of its work trees.
+#[derive(Debug)]
+pub struct Repository {
+    inner: gix::Repository,
+    top: Option<PathBuf>,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+}
+
+/// Where `HEAD` stands. Commits are in hex.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// On a branch without a commit.
+    Unborn,
+    /// On a branch (without `refs/heads/`).
+    Branch {
+        /// Its short name, lossy.
+        name: String,
+        /// Its tip.
+        commit: String,
+    },
+    /// On a commit, as in the middle of a rebase.
+    Detached {
+        /// The commit.
+        commit: String,
+    },
+}
+
+impl Head {
+    /// The commit, unless there is none yet.
+    pub fn commit(&self) -> Option<&str> {
+        match self {
+            Self::Unborn => None,
+            Self::Branch { commit, .. } | Self::Detached { commit } => Some(commit),
+        }
+    }
+}
+
+/// What git is in the middle of, in one work tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// `git rebase`.
+    Rebase,
+    /// `git am`.
+    ApplyMailbox,
+    /// `git merge`.
+    Merge,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// `git bisect`.
+    Bisect,
+}
+
+impl Operation {
+    /// Git's own name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rebase => "rebase",
+            Self::ApplyMailbox => "am",
+            Self::Merge => "merge",
+            Self::CherryPick => "cherry-pick",
+            Self::Revert => "revert",
+            Self::Bisect => "bisect",
+        }
+    }
+}
+
+/// What `git status` would list. Ignored files do not count; a changed submodule counts as one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Tracked paths that differ from `HEAD`, staged or not.
+    pub tracked: usize,
+    /// Files git does not know.
+    pub untracked: usize,
+}
+
+impl Changes {
+    /// Both together.
+    pub fn total(self) -> usize {
+        self.tracked + self.untracked
+    }
+}
+
+/// Finds the repository a folder belongs to: the deepest one around it, a submodule's or a linked worktree's own.
+/// `None` when there is none. The answer never skips a broken repository to take one further up.
+pub fn find(folder: &Path) -> Result<Option<Repository>, ReadError> {
+    let folder = folder.canonicalize().map_err(|source| ReadError::Unreadable { path: folder.to_path_buf(), source })?;
+    let inner = match gix::ThreadSafeRepository::discover_opts(&folder, Default::default(), Default::default()) {
+        Ok(found) => found.to_thread_local(),
+        Err(error) if nothing_found(&error) => {
+            refuse_broken_link(&folder, None)?;
+            return Ok(None);
+        }
+        Err(error) => return Err(unreadable(&folder, error)),
+    };
+    refuse_broken_link(&folder, inner.workdir())?;
+    let repository = Repository::new(inner)?;
+    if repository.inner.git_dir_trust() != gix::sec::Trust::Full {
+        return Err(ReadError::DubiousOwnership { path: repository.top.unwrap_or(repository.git_dir) });
+    }
+    match repository.top() {
+        Some(top) if !folder.starts_with(top) || folder.starts_with(&repository.git_dir) => Err(ReadError::InsideGitData { path: folder }),
+        _ => Ok(Some(repository)),
+    }
+}
+
+/// Opens the repository of a work tree, given its very top.
+pub(super) fn of_work_tree(top: &Path) -> Result<Repository, ReadError> {
+    of_git_dir(&top.join(".git"))
+}
+
+/// Opens the repository whose git folder this is, or the file that names it. Whose it is was asked when it was found.
+pub(super) fn of_git_dir(git_dir: &Path) -> Result<Repository, ReadError> {
+    let inner = gix::ThreadSafeRepository::open_opts(git_dir, gix::open::Options::default());
+    Repository::new(inner.map_err(|error| unreadable(git_dir, error))?.to_thread_local())
+}
+
+impl Repository {
+    fn new(inner: gix::Repository) -> Result<Self, ReadError> {
+        let real = |path: &Path| path.canonicalize().map_err(|source| ReadError::Unreadable { path: path.to_path_buf(), source });
+        let git_dir = real(inner.git_dir())?;
+        let common_dir = real(inner.common_dir())?;
+        // A linked worktree's folder may be gone while git's record of it is still there to be read.
+        let top = inner.workdir().map(|top| real(top).unwrap_or_else(|_| top.to_path_buf()));
+        Ok(Self { inner, top, git_dir, common_dir })
+    }
+
+    /// The top of this work tree; none for a bare repository. Without symbolic links, as are the others.
+    pub fn top(&self) -> Option<&Path> {
+        self.top.as_deref()
+    }
+
+    /// The git folder of this work tree alone.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The git folder all work trees share.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Whether there are no files to work on here. A repository that never says so is not bare.
+    pub fn is_bare(&self) -> bool {
+        self.top.is_none()
+    }
+
+    /// Where `HEAD` stands.
+    pub fn head(&self) -> Result<Head, ReadError> {
+        let mut head = self.inner.head().map_err(|error| self.broken(error))?;
+        let name = head.referent_name().map(|name| name.shorten().to_string());
+        let commit = head.try_peel_to_id().map_err(|error| self.broken(error))?.map(|id| id.to_string());
+        Ok(match (name, commit) {
+            (_, None) => Head::Unborn,
+            (Some(name), Some(commit)) => Head::Branch { name, commit },
+            (None, Some(commit)) => Head::Detached { commit },
+        })
+    }
+
+    /// What git is in the middle of here.
+    pub fn operation(&self) -> Option<Operation> {
+        use gix::state::InProgress as State;
+        Some(match self.inner.state()? {
+            State::Rebase | State::RebaseInteractive | State::ApplyMailboxRebase => Operation::Rebase,
+            State::ApplyMailbox => Operation::ApplyMailbox,
+            State::Merge => Operation::Merge,
+            State::CherryPick | State::CherryPickSequence => Operation::CherryPick,
+            State::Revert | State::RevertSequence => Operation::Revert,
+            State::Bisect => Operation::Bisect,
+        })
+    }
+
+    /// Whether a git command is changing this work tree's index, or died while it did.
+    pub fn index_locked(&self) -> bool {
+        self.git_dir.join("index.lock").symlink_metadata().is_ok()
+    }
+
+    /// The folders of submodules the index names, from the top.
+    pub fn submodules(&self) -> Result<Vec<PathBuf>, ReadError> {
+        let index = self.inner.index_or_empty().map_err(|error| self.broken(error))?;
+        let links = index.entries().iter().filter(|entry| entry.mode == gix::index::entry::Mode::COMMIT);
+        Ok(links.map(|entry| links::bytes_path(entry.path(&index)).to_path_buf()).collect())
+    }
+
+    /// The commit a branch points to, in hex; `None` when there is no such branch. `name` is without `refs/heads/`.
+    pub fn branch_tip(&self, name: &str) -> Result<Option<String>, ReadError> {
+        let full = format!("refs/heads/{name}");
+        let found = self.inner.try_find_reference(full.as_str()).map_err(|error| self.broken(error))?;
+        let Some(mut reference) = found else { return Ok(None) };
+        reference.peel_to_id().map(|id| Some(id.to_string())).map_err(|error| self.broken(error))
+    }
+
+    /// The work tree that has a branch checked out, whether its folder still exists or not.
+    pub fn checked_out_at(&self, branch: &str) -> Result<Option<PathBuf>, ReadError> {
+        let wanted = format!("ref: refs/heads/{branch}");
+        let stands_on = |git_dir: &Path| std::fs::read(git_dir.join("HEAD")).is_ok_and(|text| text.trim_end() == wanted.as_bytes());
+        if stands_on(&self.common_dir) && !self.common_is_bare() {
+            let main = self.common_dir.parent().unwrap_or(&self.common_dir);
+            return Ok(Some(main.to_path_buf()));
+        }
+        let records = links::all_registered(&self.common_dir)
+            .map_err(|source| ReadError::Unreadable { path: self.common_dir.join("worktrees"), source })?;
+        Ok(records.into_iter().find(|one| stands_on(&one.record)).map(|one| one.folder))
+    }
+
+    /// The committed or staged bytes of a file, from the top; `None` when git does not track it. The commit is asked
+    /// first: it is what a new worktree inherits.
+    pub fn committed(&self, path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
+        let mut found = None;
+        if let Head::Branch { commit, .. } | Head::Detached { commit } = self.head()? {
+            found = self.entry(&commit, path)?.filter(|entry| entry.1.is_blob_or_symlink()).map(|entry| entry.0);
+        }
+        if found.is_none() {
+            let index = self.inner.index_or_empty().map_err(|error| self.broken(error))?;
+            found = index.entry_by_path(BStr::new(path.as_os_str().as_bytes())).map(|entry| entry.id);
+        }
+        let Some(id) = found else { return Ok(None) };
+        let object = self.inner.find_object(id).map_err(|error| self.broken(error))?;
+        Ok(Some(object.detach().data))
+    }
+
+    /// Whether a commit has a folder at this path, from the top. The top itself always counts.
+    pub fn commit_has_folder(&self, commit: &str, path: &Path) -> Result<bool, ReadError> {
+        if path.as_os_str().is_empty() {
+            return Ok(true);
+        }
+        Ok(self.entry(commit, path)?.is_some_and(|(_, mode)| mode.is_tree()))
+    }
+
+    /// Whether a sparse checkout leaves nothing of a folder on disk. `false` where nothing is sparse.
+    pub fn sparse_leaves_out(&self, path: &Path) -> Result<bool, ReadError> {
+        let sparse = self.inner.config_snapshot().boolean("core.sparseCheckout").unwrap_or(false);
+        if !sparse || path.as_os_str().is_empty() {
+            return Ok(false);
+        }
+        let index = self.inner.index_or_empty().map_err(|error| self.broken(error))?;
+        let mut prefix = BString::from(path.as_os_str().as_bytes());
+        prefix.push(b'/');
+        let entries = index.prefixed_entries(prefix.as_bstr()).unwrap_or_default();
+        Ok(entries.iter().all(|entry| entry.flags.contains(gix::index::entry::Flags::SKIP_WORKTREE)))
+    }
+
+    /// Counts what is not committed, submodules looked into.
+    pub fn changes(&self) -> Result<Changes, ReadError> {
+        use gix::status::{Item, Submodule, UntrackedFiles, index_worktree};
+        let mut inner = self.inner.clone();
+        // A person may have untracked files left out of their own lists; they are lost with the folder all the same.
+        let shown = inner.config_snapshot_mut().set_raw_value("status.showUntrackedFiles", "all").map(drop);
+        shown.map_err(|error| self.broken(error))?;
+        let submodules = Submodule::Given { ignore: gix::submodule::config::Ignore::None, check_dirty: true };
+        let index = inner.index_or_empty().map_err(|error| self.broken(error))?;
+        let status = inner.status(gix::progress::Discard).map_err(|error| self.broken(error))?;
+        let status = status.untracked_files(UntrackedFiles::Files).index_worktree_submodules(submodules).index_worktree_rewrites(None);
+        let items: Box<dyn Iterator<Item = Result<Item, gix::Error>>> = if index.is_sparse() {
+            let items = status.into_index_worktree_iter(None).map_err(|error| self.broken(error))?;
+            Box::new(items.map(|item| item.map(Item::IndexWorktree)))
+        } else {
+            Box::new(status.into_iter(None).map_err(|error| self.broken(error))?)
+        };
+        let mut tracked = if index.is_sparse() { self.staged_in_sparse(&index)? } else { BTreeSet::new() };
+        let mut untracked = 0;
+        for item in items {
+            match item.map_err(|error| self.broken(error))? {
+                Item::IndexWorktree(item) if item.summary().is_none() => {}
+                Item::IndexWorktree(index_worktree::Item::DirectoryContents { .. }) => untracked += 1,
+                item => {
+                    tracked.insert(item.location().to_owned());
+                }
+            }
+        }
+        Ok(Changes { tracked: tracked.len(), untracked })
+    }
+
+    /// The staged paths of an index that stands for whole folders by one entry each, which gix does not compare.
+    fn staged_in_sparse(&self, index: &gix::index::File) -> Result<BTreeSet<BString>, ReadError> {
+        let tree = self.inner.head_tree_id_or_empty().map_err(|error| self.broken(error))?;
+        let head = self.inner.index_from_tree(&tree).map_err(|error| self.broken(error))?;
+        let tree = tree.object().and_then(gix::Object::peel_to_tree).map_err(|error| self.broken(error))?;
+        let (mut staged, mut folders) = (BTreeSet::new(), BTreeSet::new());
+        for entry in index.entries() {
+            let path = entry.path(index);
+            let same = if entry.mode == gix::index::entry::Mode::DIR {
+                folders.insert(path);
+                let names = path.trim_end_with(|char| char == '/').split(|byte| *byte == b'/');
+                let found = tree.lookup_entry(names).map_err(|error| self.broken(error))?;
+                found.is_some_and(|found| found.object_id() == entry.id)
+            } else {
+                head.entry_by_path(path).is_some_and(|found| (found.id, found.mode) == (entry.id, entry.mode))
+            };
+            if !same {
+                staged.insert(path.to_owned());
+            }
+        }
+        for path in head.entries().iter().map(|entry| entry.path(&head)) {
+            let within = |folders: &BTreeSet<&BStr>| path.find_iter("/").any(|slash| folders.contains(&path[..=slash].as_bstr()));
+            if index.entry_by_path(path).is_none() && !within(&folders) {
+                staged.insert(path.to_owned());
+            }
+        }
+        Ok(staged)
+    }
+
+    /// The file of the `post-checkout` hook, when the repository has one that git would run.
+    pub fn post_checkout_hook(&self) -> Option<PathBuf> {
+        let config = self.inner.config_snapshot();
+        let folder = match config.trusted_path("core.hooksPath") {
+            // A relative path starts at the top of the work tree the hook runs in.
+            Ok(Some(path)) => self.top.as_deref().unwrap_or(&self.git_dir).join(path),
+            _ => self.common_dir.join("hooks"),
+        };
+        let hook = folder.join("post-checkout");
+        hook.metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0).then_some(hook)
+    }
+
+    /// What the index holds, as a digest that a mere refresh of file times does not change.
+    pub(super) fn index_digest(&self) -> Result<[u8; 32], ReadError> {
+        let index = self.inner.index_or_empty().map_err(|error| self.broken(error))?;
+        let mut hash = blake3::Hasher::new();
+        for entry in index.entries() {
+            hash.update(entry.path(&index)).update(&[0]).update(entry.id.as_slice());
+            hash.update(&entry.mode.bits().to_le_bytes()).update(&[entry.stage_raw() as u8]);
+        }
+        Ok(*hash.finalize().as_bytes())
+    }
+
+    fn entry(&self, commit: &str, path: &Path) -> Result<Option<(gix::ObjectId, gix::objs::tree::EntryMode)>, ReadError> {
+        let broken = |error| self.broken(error);
+        let id = gix::ObjectId::from_hex(commit.as_bytes()).map_err(broken)?;
+        let tree = self.inner.find_object(id).map_err(broken)?.peel_to_tree().map_err(broken)?;
+        let names = path.components().map(|name| name.as_os_str().as_bytes());
+        let entry = tree.lookup_entry(names).map_err(broken)?;
+        Ok(entry.map(|entry| (entry.object_id(), entry.mode())))
+    }
+
+    fn common_is_bare(&self) -> bool {
+        self.common_dir.file_name() != Some(".git".as_ref()) || self.inner.config_snapshot().boolean("core.bare") == Some(true)
+    }
+
+    fn broken(&self, error: gix::Error) -> ReadError {
+        unreadable(self.top.as_deref().unwrap_or(&self.git_dir), error)
+    }
+}
+
+fn unreadable(path: &Path, error: gix::Error) -> ReadError {
+    ReadError::Repository { path: path.to_path_buf(), source: Box::new(error) }
+}
+
+fn nothing_found(error: &gix::Error) -> bool {
+    use gix::discover::upwards::Error;
+    error.downcast_any_ref::<Error>().is_some_and(|error| !matches!(error, Error::NoTrustedGitRepository { .. }))
+}
+
+/// A `.git` file between the folder and the repository found above it that leads nowhere. Git stops there, and so do
+/// we: the repository further up is another one.
+fn refuse_broken_link(folder: &Path, top: Option<&Path>) -> Result<(), ReadError> {
+    for folder in folder.ancestors().take_while(|folder| Some(*folder) != top) {
+        let dot_git = folder.join(".git");
+        match dot_git.symlink_metadata() {
+            Ok(metadata) if metadata.is_file() => return Err(ReadError::BrokenLink { path: dot_git }),
+            Ok(_) => {}
+            Err(error) if absent(&error) => {}
+            Err(source) => return Err(ReadError::Unreadable { path: dot_git, source }),
+        }
+    }
+    Ok(())
+}
