@@ -303,7 +303,7 @@ impl Call<'_> {
 
     async fn merge(self, request: fork::Merge) -> Result<Answer, Failed> {
         let (caller, named) = (self.caller.clone(), request.workspace_id.clone());
-        let place = self.node.ctx().db.read(move |view| Ok(caller.place(view, Some(&named))?.id)).await?;
+        let place = self.node.ctx().db.read(move |view| Ok(handlers::fork::find(view, &caller, &named)?.id)).await?;
         let by: By = self.caller.by();
         let asked = merge::Asked { fork: place, by, delete_folder: request.delete_folder, dry_run: request.dry_run };
         let merged: fork::Merged = self.ask(place, move |reply| PlaceMsg::Merge { asked: Box::new(asked), reply }).await?;

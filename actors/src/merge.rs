@@ -80,6 +80,9 @@ pub async fn run<S: Future<Output = Stop> + Send>(
     fork: &ActorRef<ForkMsg>,
 ) -> Result<Merged, Failed> {
     let foreign = foreign(ctx, asked).await?;
+    if let Some(left) = left_by_merge(ctx, asked).await? {
+        return remove_left(ctx, asked, left, foreign, fork).await;
+    }
     let (plan, names) = decide_now(ctx, asked.fork, foreign).await?;
     if asked.dry_run {
         return preview(ctx, asked, &plan, names).await;
@@ -124,6 +127,46 @@ impl Names {
             done: false,
         }
     }
+}
+
+/// The folder here of a fork that was merged without it, and how many tasks went over then.
+struct Left {
+    names: Names,
+    checkout: Checkout,
+    moved_tasks: u32,
+}
+
+async fn left_by_merge(ctx: &Ctx, asked: &Asked) -> Result<Option<Left>, Failed> {
+    let (here, id) = (ctx.db.store().machine(), asked.fork);
+    if !asked.delete_folder {
+        return Ok(None);
+    }
+    let found = ctx.db.read(move |view| {
+        let fork = view.require_place(id)?;
+        let Some(merged) = fork.merged.clone() else { return Ok(None) };
+        let checkout = view.checkouts(id)?.into_iter().find(|one| one.machine == here && one.removed.is_none());
+        let parent = view.require_place(merged.into)?;
+        Ok(checkout.map(|checkout| Left { names: Names { fork, parent }, checkout, moved_tasks: merged.moved_tasks }))
+    });
+    Ok(found.await?)
+}
+
+/// Removes the folder that an earlier merge left.
+async fn remove_left(ctx: &Ctx, asked: &Asked, left: Left, foreign: Option<Foreign>, fork: &ActorRef<ForkMsg>) -> Result<Merged, Failed> {
+    let Left { names, checkout, moved_tasks } = left;
+    if let Some(Foreign { pid, name }) = foreign {
+        return Err(Refusal::ForeignProcess { fork: named(&names.fork), pid, name }.into());
+    }
+    let fate = if asked.dry_run {
+        FolderFate::Kept
+    } else {
+        let (id, seen) = (asked.fork, look(fork).await?);
+        let noted = seen.clone();
+        ctx.db.write(move |tx| note_folder(tx, id, Some(noted))).await?;
+        remove(ctx, asked.fork, seen, fork).await?
+    };
+    let folders = vec![folder(ctx, &checkout, fate).await];
+    Ok(Merged { moved_tasks, folders, done: !asked.dry_run, ..names.answer() })
 }
 
 async fn decide_now(ctx: &Ctx, fork: PlaceId, foreign: Option<Foreign>) -> Result<(MergePlan, Names), Failed> {

@@ -2,8 +2,9 @@
 
 use frith_store::{
     error::Failure,
-    id::{PlaceId, TaskId},
+    id::{PlaceId, PlaceRef, TaskId},
     model::{Place, PlaceKind},
+    refusal::Refusal,
     rules::{
         fork::{ForkName, ForkPlan, can_be_forked, can_fork},
         moves::{Standing, can_move, can_spin_up},
@@ -51,6 +52,21 @@ fn make(tx: &mut Tx<'_>, caller: &Caller, plan: &ForkPlan, task: Option<TaskId>,
     };
     tx.create_place(new, &caller.by())?;
     tx.require_place(id)
+}
+
+/// The fork somebody wants merged, also one that was merged before: its name is free again, and still found here.
+///
+/// # Errors
+/// Nothing is meant, or the caller may not touch it.
+pub fn find(view: &View<'_>, caller: &Caller, named: &PlaceRef) -> Result<Place, Failure> {
+    match caller.place(view, Some(named)) {
+        Err(Failure::Refused(refusal)) if matches!(*refusal, Refusal::Unknown { .. }) => {
+            let merged = view.places()?.into_iter().filter(|place| place.merged.is_some() && place.name == named.0);
+            let last = merged.max_by_key(|place| place.merged.as_ref().map(|merged| merged.at));
+            last.ok_or_else(|| Failure::from(refusal))
+        }
+        found => found,
+    }
 }
 
 /// The fork a task was given.
