@@ -568,7 +568,7 @@ mod tests {
         bench.stop(Duration::ZERO).await;
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_flood_reaches_nobody_late_and_ends_when_told() {
         let bench = Bench::new().await;
         let _idle = bench.attach(Look::Terminal(TerminalSize::DEFAULT)).await;
