@@ -1,1 +1,42 @@
-//! cli
+//! The face for people: the command `frith`, which reads a command line, asks this machine's node, and shows what it says.
+//!
+//! It also is the node when it is told to be. It never decides whether something is allowed. A module uses only modules
+//! named before it.
+
+mod environment;
+mod args;
+mod failure;
+mod confirm;
+mod progress;
+mod log;
+mod config;
+mod start;
+mod ask;
+mod doctor;
+mod quickstart;
+mod render;
+mod pages;
+mod node_main;
+mod commands;
+
+use std::{
+    ffi::OsString,
+    io::{IsTerminal as _, stderr},
+    process::ExitCode,
+};
+
+use args::Colour;
+
+/// Runs the command that this process was started as.
+pub fn run() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let json = words.iter().any(|word| word == "--json");
+    let outcome = args::read(words).map_err(|failure| (failure, Colour::Auto)).and_then(|line| {
+        let colour = line.global.color;
+        commands::carry_out(line).map_err(|failure| (failure, colour))
+    });
+    match outcome {
+        Ok(code) => code,
+        Err((failure, colour)) => failure.report(json, render::wants_colour(colour, stderr().is_terminal())),
+    }
+}

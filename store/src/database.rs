@@ -26,15 +26,7 @@ pub struct Database {
     path: PathBuf,
     cache_bytes: usize,
     backend: Arc<dyn StorageBackend>,
-    writable: bool,
-    slot: RwLock<Slot>,
-}
-
-enum Slot {
-    Open(File),
-    /// A read or a write failed; the next use opens the file again.
-    Failed,
-    Closed,
+    file: RwLock<Option<File>>,
 }
 
 enum File {
@@ -48,7 +40,10 @@ impl Database {
     /// # Errors
     /// The file is damaged, in use, or cannot be read or written.
     pub fn open(backend: Arc<dyn StorageBackend>, path: PathBuf, cache_bytes: usize) -> Result<Self, StoreError> {
-        Self::open_as(backend, path, cache_bytes, true)
+        let database = Self { path, cache_bytes, backend, file: RwLock::new(None) };
+        let file = database.open_file()?;
+        *database.file.write().unwrap_or_else(PoisonError::into_inner) = Some(File::Writable(file));
+        Ok(database)
     }
 
     /// Opens the rows in `backend` without writing to it.
@@ -56,14 +51,10 @@ impl Database {
     /// # Errors
     /// The file is damaged, in use, or was not closed cleanly.
     pub fn open_read_only(backend: Arc<dyn StorageBackend>, path: PathBuf, cache_bytes: usize) -> Result<Self, StoreError> {
-        Self::open_as(backend, path, cache_bytes, false)
-    }
-
-    fn open_as(backend: Arc<dyn StorageBackend>, path: PathBuf, cache_bytes: usize, writable: bool) -> Result<Self, StoreError> {
-        let database = Self { path, cache_bytes, backend, writable, slot: RwLock::new(Slot::Failed) };
-        let file = database.open_file()?;
-        *database.slot.write().unwrap_or_else(PoisonError::into_inner) = Slot::Open(file);
-        Ok(database)
+        let mut builder = redb::Builder::new();
+        builder.set_cache_size(cache_bytes);
+        let file = guarded(&path, || builder.open_read_only_with_backend(Shared(Arc::clone(&backend))))?;
+        Ok(Self { path, cache_bytes, backend, file: RwLock::new(Some(File::ReadOnly(file))) })
     }
 
     /// What people know the file as.
@@ -84,13 +75,6 @@ impl Database {
     /// # Errors
     /// The file cannot be read.
     pub fn begin_read(&self) -> Result<ReadRows, StoreError> {
-        self.try_begin_read().or_else(|_| {
-            self.close_failed();
-            self.try_begin_read()
-        })
-    }
-
-    fn try_begin_read(&self) -> Result<ReadRows, StoreError> {
         let transaction = self.with_file(|file| {
             match file {
                 File::Writable(database) => database.begin_read(),
@@ -117,7 +101,7 @@ impl Database {
             Ok((_, Keep::Nothing)) | Err(_) => transaction.abort().map_err(|error| self.storage_error(redb::Error::from(error))),
         };
         let outcome = outcome.and_then(|(answer, _)| ended.map(|()| answer));
-        if outcome.as_ref().is_err_and(may_have_failed_the_file) {
+        if outcome.as_ref().is_err_and(|error| !matches!(error, StoreError::Document { .. } | StoreError::RefusedAfterWriting)) {
             self.close_failed();
         }
         outcome
@@ -149,11 +133,11 @@ impl Database {
     /// # Errors
     /// The last writes could not be made durable.
     pub fn close(&self) -> Result<(), StoreError> {
-        let slot = std::mem::replace(&mut *self.slot.write().unwrap_or_else(PoisonError::into_inner), Slot::Closed);
-        match slot {
-            Slot::Open(File::Writable(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
-            Slot::Open(File::ReadOnly(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
-            Slot::Failed | Slot::Closed => Ok(()),
+        let file = self.file.write().unwrap_or_else(PoisonError::into_inner).take();
+        match file {
+            Some(File::Writable(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
+            Some(File::ReadOnly(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
+            None => Ok(()),
         }
     }
 
@@ -162,9 +146,9 @@ impl Database {
     /// # Errors
     /// The file cannot be written, or a reader is still there.
     pub fn shrink(&self) -> Result<bool, StoreError> {
-        match &mut *self.slot.write().unwrap_or_else(PoisonError::into_inner) {
-            Slot::Open(File::Writable(database)) => database.compact().map_err(|error| self.storage_error(redb::Error::from(error))),
-            Slot::Open(File::ReadOnly(_)) | Slot::Failed | Slot::Closed => Ok(false),
+        match self.file.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(File::Writable(database)) => database.compact().map_err(|error| self.storage_error(redb::Error::from(error))),
+            Some(File::ReadOnly(_)) | None => Ok(false),
         }
     }
 
@@ -181,36 +165,26 @@ impl Database {
     }
 
     fn with_file<T>(&self, run: impl FnOnce(&File) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Slot::Open(file) = &*self.slot.read().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(file) = self.file.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
             return run(file);
         }
-        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
-        if let Slot::Failed = &*slot {
-            *slot = Slot::Open(self.open_file()?);
+        let mut slot = self.file.write().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_none() {
+            *slot = Some(File::Writable(self.open_file()?));
         }
-        match &*slot {
-            Slot::Open(file) => run(file),
-            Slot::Failed | Slot::Closed => Err(StoreError::Closed),
-        }
+        run(slot.as_ref().expect("the file was opened in the lines above"))
     }
 
     fn close_failed(&self) {
-        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
-        if let Slot::Open(_) = &*slot {
-            *slot = Slot::Failed;
-        }
+        self.file.write().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    fn open_file(&self) -> Result<File, StoreError> {
+    fn open_file(&self) -> Result<redb::Database, StoreError> {
         let mut builder = redb::Builder::new();
         builder.set_cache_size(self.cache_bytes);
-        let backend = Shared(Arc::clone(&self.backend));
-        if !self.writable {
-            return guarded(&self.path, || builder.open_read_only_with_backend(backend)).map(File::ReadOnly);
-        }
-        let database = guarded(&self.path, || builder.create_with_backend(backend))?;
+        let database = guarded(&self.path, || builder.create_with_backend(Shared(Arc::clone(&self.backend))))?;
         self.begin_tables(&database)?;
-        Ok(File::Writable(database))
+        Ok(database)
     }
 
     fn begin_tables(&self, database: &redb::Database) -> Result<(), StoreError> {
@@ -289,12 +263,6 @@ impl RowsMut for WriteRows<'_> {
         table.remove(key).map_err(|error| storage_error(self.path, error.into()))?;
         Ok(())
     }
-}
-
-/// After these redb answers nothing more until its file is opened again.
-fn may_have_failed_the_file(error: &StoreError) -> bool {
-    use StoreError::{Corrupt, Full, Interrupted, Io, ReadOnly};
-    matches!(error, Io { .. } | Full | Interrupted | Corrupt { .. } | ReadOnly { .. })
 }
 
 fn scan(

@@ -84,6 +84,12 @@ impl EnvPattern {
     }
 }
 
+impl std::fmt::Display for EnvPattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// A pattern that names no variable, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the name of a variable, or a name with one `*` at its start or end")]

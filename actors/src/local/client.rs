@@ -29,6 +29,8 @@ pub struct Connection {
     splitter: Splitter,
     peer: Peer,
     theirs: Option<Hello>,
+    /// Whether our own hello was sent.
+    greeted: bool,
 }
 
 impl Connection {
@@ -46,7 +48,7 @@ impl Connection {
         }
         stream.set_read_timeout(Some(SILENCE_MOST)).map_err(failed)?;
         stream.set_write_timeout(Some(SILENCE_MOST)).map_err(failed)?;
-        Ok(Self { stream, socket: socket.to_owned(), splitter: Splitter::new(ANSWER_MOST), peer, theirs: None })
+        Ok(Self { stream, socket: socket.to_owned(), splitter: Splitter::new(ANSWER_MOST), peer, theirs: None, greeted: false })
     }
 
     /// The node's process.
@@ -54,12 +56,12 @@ impl Connection {
         self.peer
     }
 
-    /// Sends hello and call together: one way there, one way back.
+    /// Sends hello and call together: one way there, one way back. After a greeting it sends the call alone.
     ///
     /// # Errors
     /// The call is too long. A connection that ends shows when the answer is read, together with what the node said.
     pub fn call(&mut self, envelope: Envelope) -> Result<(), LocalError> {
-        let mut bytes = Hello::ours().bytes();
+        let mut bytes = self.own_hello();
         bytes.extend(frame::encode(&ToNode::Call(Box::new(envelope)), REQUEST_MOST).map_err(LocalError::Frame)?);
         self.begin(&bytes)
     }
@@ -69,7 +71,8 @@ impl Connection {
     /// # Errors
     /// As [`Connection::read`].
     pub fn greet(&mut self) -> Result<Hello, LocalError> {
-        self.begin(&Hello::ours().bytes())?;
+        let hello = self.own_hello();
+        self.begin(&hello)?;
         loop {
             if self.met()? {
                 return Ok(self.theirs.clone().unwrap_or_else(Hello::ours));
@@ -136,6 +139,11 @@ impl Connection {
     /// As [`Connection::read`].
     pub fn take_in(&mut self) -> Result<(), LocalError> {
         self.fill(false)
+    }
+
+    /// Our hello, which is said once.
+    fn own_hello(&mut self) -> Vec<u8> {
+        if std::mem::replace(&mut self.greeted, true) { Vec::new() } else { Hello::ours().bytes() }
     }
 
     /// Sends the first bytes. One who closed at once may have said why before, so that shows in reading.

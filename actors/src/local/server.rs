@@ -400,6 +400,7 @@ mod tests {
     fn a_call_has_progress_and_one_answer_and_the_caller_is_known() {
         served(|socket| {
             let mut node = Connection::open(socket).unwrap();
+            assert_eq!(node.greet().unwrap(), Hello::ours());
             node.call(envelope(node::Status {})).unwrap();
             assert!(matches!(node.read().unwrap(), FromNode::Progress(Progress { part: Some((1, 2)), .. })));
             assert!(matches!(node.read().unwrap(), FromNode::Progress(Progress { part: Some((2, 2)), .. })));

@@ -1,0 +1,328 @@
+//! The command line: nouns and verbs. The arguments of an operation are its request itself; only what is no operation
+//! has arguments of its own here.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use frith_actors::api::{agents, fork, node, task, workspace};
+
+use crate::failure::Failure;
+
+/// Run many coding agents side by side: each with its own queue of tasks, its own folder, its own terminal.
+#[derive(Debug, Parser)]
+#[command(name = "frith", bin_name = "frith", version, propagate_version = false, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = false)]
+#[command(
+    after_help = "Start here, in a folder with your code:\n  frith quickstart\n\nThen `frith <command> --help` shows each command with an example."
+)]
+pub struct Line {
+    /// What all commands take.
+    #[command(flatten)]
+    pub global: Global,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What all commands take.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Global {
+    /// Answer with JSON.
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub json: bool,
+    /// Print ids and nothing else; tell no progress.
+    #[arg(long, short = 'q', global = true, help_heading = "Everywhere")]
+    pub quiet: bool,
+    /// When to use colours.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", global = true, help_heading = "Everywhere")]
+    pub color: Colour,
+    /// Do not ask before something goes that cannot be brought back.
+    #[arg(long, short = 'y', global = true, help_heading = "Everywhere")]
+    pub yes: bool,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal that wants them.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Set up the current folder: start the node, make a workspace, show what to do next. Safe to run again.
+    #[command(after_help = "Example:\n  cd my-app && frith quickstart")]
+    Quickstart(Quickstart),
+    /// Start this machine's node. Every other command does so too when it has to.
+    #[command(after_help = "Example:\n  frith up\n  frith up --foreground --set node.max_agents=4")]
+    Up(Up),
+    /// Stop the node and every agent it runs.
+    #[command(after_help = "Example:\n  frith down")]
+    Down(node::Down),
+    /// Show this machine's node: version, machine, agents, store.
+    #[command(after_help = "Example:\n  frith status")]
+    Status(node::Status),
+    /// Show the node's log.
+    #[command(after_help = "Example:\n  frith logs -f")]
+    Logs(Logs),
+    /// Look for what is wrong, and name the command that mends it.
+    #[command(after_help = "Example:\n  frith doctor --fix")]
+    Doctor(Doctor),
+    /// Workspaces: one queue of tasks, one agent, one folder.
+    #[command(subcommand, visible_alias = "ws")]
+    Workspace(Workspace),
+    /// Forks: a second queue, folder and agent made from a workspace, to be merged back.
+    #[command(subcommand)]
+    Fork(Fork),
+    /// Tasks: what is to be done, in the order of a queue.
+    #[command(subcommand)]
+    Task(Task),
+    /// Agents: launch, watch and stop them.
+    #[command(subcommand)]
+    Agents(Agents),
+    /// The configuration, and where each value of it comes from.
+    #[command(subcommand)]
+    Config(Config),
+    /// Print a completion script for a shell.
+    #[command(after_help = "Example:\n  frith completions bash > ~/.local/share/bash-completion/completions/frith")]
+    Completions(Completions),
+    /// Print the manual page of a command, as troff.
+    #[command(after_help = "Example:\n  frith man task add > task-add.1\n  frith man --dir ~/.local/share/man/man1")]
+    Man(Man),
+}
+
+/// What can be done with workspaces.
+#[derive(Debug, Subcommand)]
+pub enum Workspace {
+    #[command(after_help = "Example:\n  frith workspace create my-app --folder ~/src/my-app")]
+    Create(workspace::Create),
+    #[command(visible_alias = "ls", after_help = "Example:\n  frith workspace list")]
+    List(workspace::List),
+    #[command(after_help = "Example:\n  frith workspace show my-app")]
+    Show(workspace::Show),
+    #[command(after_help = "Example:\n  frith workspace set my-app --folder ~/src/my-app --allow-all-commands true")]
+    Set(workspace::Set),
+    #[command(after_help = "Example:\n  frith workspace archive my-app")]
+    Archive(workspace::Archive),
+    #[command(after_help = "Example:\n  frith workspace unarchive my-app")]
+    Unarchive(workspace::Unarchive),
+    #[command(after_help = "Example:\n  frith workspace delete my-app")]
+    Delete(workspace::Delete),
+}
+
+/// What can be done with forks.
+#[derive(Debug, Subcommand)]
+pub enum Fork {
+    #[command(after_help = "Example:\n  frith fork create my-app --name my-app-docs")]
+    Create(fork::Create),
+    #[command(after_help = "Example:\n  frith fork spin-up 3fa9 --kind claude")]
+    SpinUp(fork::SpinUp),
+    #[command(after_help = "Example:\n  frith fork merge my-app-docs\n  frith fork merge my-app-docs --delete-folder")]
+    Merge(fork::Merge),
+}
+
+/// What can be done with tasks.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    #[command(after_help = "Example:\n  frith task add -w my-app \"Explain the build in the README\" --body - < details.md")]
+    Add(task::Add),
+    #[command(visible_alias = "ls", after_help = "Example:\n  frith task list -w my-app --status notstarted,ongoing")]
+    List(task::List),
+    #[command(after_help = "Example:\n  frith task show 3fa9")]
+    Show(task::Show),
+    #[command(after_help = "Example:\n  frith task edit 3fa9 --title \"Explain the build\" --first")]
+    Edit(task::Edit),
+    #[command(after_help = "Example:\n  frith task status 3fa9 completed")]
+    Status(task::SetStatus),
+    #[command(after_help = "Example:\n  frith task move 3fa9 77c0 --to my-app-docs")]
+    Move(task::Move),
+    #[command(after_help = "Example:\n  frith task reply 3fa9 \"done, see the last commit\"")]
+    Reply(task::Reply),
+    #[command(after_help = "Example:\n  frith task next -w my-app")]
+    Next(task::Next),
+}
+
+/// What can be done with agents.
+#[derive(Debug, Subcommand)]
+pub enum Agents {
+    #[command(after_help = "Example:\n  frith agents launch my-app --kind claude")]
+    Launch(agents::Launch),
+    #[command(after_help = "Example:\n  frith agents stop my-app")]
+    Stop(agents::Stop),
+    #[command(after_help = "Example:\n  frith agents sessions --all")]
+    Sessions(agents::Sessions),
+    #[command(after_help = "Example:\n  frith agents show 3fa9")]
+    Show(agents::Show),
+    #[command(after_help = "Example, in an agent's shell:\n  frith agents whoami")]
+    Whoami(agents::Whoami),
+}
+
+/// What can be done with the configuration.
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// Show every value that counts here.
+    #[command(after_help = "Example:\n  frith config show --sources")]
+    Show(ConfigShow),
+    /// Show one value.
+    #[command(after_help = "Example:\n  frith config get node.max_agents")]
+    Get(ConfigGet),
+    /// Write one value into the configuration file, comments kept.
+    #[command(after_help = "Example:\n  frith config set node.max_agents 4\n  frith config set launch.claude.args '[\"--verbose\"]'")]
+    Set(ConfigSet),
+    /// Print where the configuration file lies.
+    #[command(after_help = "Example:\n  $EDITOR \"$(frith config path)\"")]
+    Path,
+}
+
+/// Arguments of `quickstart`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Quickstart {
+    /// Install nothing into the coding agents found here. This version never does.
+    #[arg(long)]
+    pub no_install: bool,
+}
+
+/// Arguments of `up`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Up {
+    /// Stay: the node is this process, and ends with it.
+    #[arg(long)]
+    pub foreground: bool,
+    /// A configuration value for this run alone.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Leave the caller's session and tell it over standard output when all is up.
+    #[arg(long, hide = true, requires = "foreground")]
+    pub detached: bool,
+}
+
+/// Arguments of `logs`.
+#[derive(Debug, Clone, Args)]
+pub struct Logs {
+    /// Go on showing what is added.
+    #[arg(long, short = 'f')]
+    pub follow: bool,
+    /// How many of the last lines.
+    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 100)]
+    pub lines: usize,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Doctor {
+    /// Mend what can be mended without losing anything.
+    #[arg(long)]
+    pub fix: bool,
+}
+
+/// Arguments of `config show`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ConfigShow {
+    /// Also where each value comes from.
+    #[arg(long)]
+    pub sources: bool,
+}
+
+/// Arguments of `config get`.
+#[derive(Debug, Clone, Args)]
+pub struct ConfigGet {
+    /// The key, as in `node.max_agents`.
+    pub key: String,
+}
+
+/// Arguments of `config set`.
+#[derive(Debug, Clone, Args)]
+pub struct ConfigSet {
+    /// The key, as in `node.max_agents`.
+    pub key: String,
+    /// The value: as in the file, or a bare word for a text.
+    #[arg(allow_hyphen_values = true)]
+    pub value: String,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Clone, Args)]
+pub struct Completions {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Man {
+    /// The command, as in `task add`; `frith` itself when absent.
+    #[arg(value_name = "COMMAND", action = ArgAction::Append)]
+    pub command: Vec<String>,
+    /// Write the pages of all commands into this folder.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// [`Failure::CommandLine`], which is also how help and version are asked for.
+pub fn read(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Line, Failure> {
+    let matches = command().try_get_matches_from(words)?;
+    Ok(Line::from_arg_matches(&matches)?)
+}
+
+/// The whole command line as data, for manual pages and completions.
+pub fn command() -> clap::Command {
+    Line::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Line, Failure> {
+        read(line.split(' ').map(Into::into))
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn flags_for_all_commands_stand_anywhere() {
+        for line in ["frith --json task list", "frith task --json list", "frith task list --json"] {
+            assert!(parse(line).unwrap().global.json, "{line}");
+        }
+    }
+
+    #[test]
+    fn every_command_says_what_it_is_for_and_shows_an_example() {
+        fn walk(command: &clap::Command, path: &str) {
+            for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+                let path = format!("{path} {}", verb.get_name());
+                assert!(verb.get_about().is_some(), "`{path}` says nothing of itself");
+                let is_noun = verb.has_subcommands();
+                assert!(is_noun || verb.get_after_help().is_some_and(|text| text.to_string().contains(&path)), "`{path}` has no example");
+                walk(verb, &path);
+            }
+        }
+        walk(&command(), "frith");
+    }
+
+    #[test]
+    fn a_wrong_line_ends_with_2_and_help_with_0() {
+        assert_eq!(parse("frith task add").unwrap_err().code(), 2);
+        assert_eq!(parse("frith tsak list").unwrap_err().code(), 2);
+        assert_eq!(parse("frith task status abcd done").unwrap_err().code(), 2);
+        assert_eq!(parse("frith task --help").unwrap_err().code(), 0);
+        assert_eq!(parse("frith --version").unwrap_err().code(), 0);
+    }
+
+    #[test]
+    fn the_help_of_the_whole_reads_well() {
+        insta::assert_snapshot!(command().render_help());
+    }
+}

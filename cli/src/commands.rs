@@ -1,0 +1,282 @@
+//! From a command to what carries it out: the request to the node, and the text for its reply.
+
+use std::{
+    io::{self, Read as _},
+    process::ExitCode,
+    time::Duration,
+};
+
+use frith_actors::{
+    api::{Request, fork as fork_api, node as node_api, workspace as workspace_api},
+    local::{
+        LocalError,
+        lock::{HomeLock, Locked},
+    },
+};
+use frith_store::{refusal::TEXT_MOST, text::PathText};
+use serde::Serialize;
+
+use crate::{
+    args::{Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Task, Up, Workspace},
+    ask::Run,
+    config, confirm, doctor,
+    failure::{Failure, Told},
+    log, node_main, pages, progress, quickstart,
+    render::{self, Look, Paper},
+    start,
+};
+
+type Done = Result<ExitCode, Failure>;
+
+const YES: ExitCode = ExitCode::SUCCESS;
+
+/// Carries out a command line.
+///
+/// # Errors
+/// Why it has no answer.
+pub fn carry_out(line: Line) -> Done {
+    let run = Run { global: line.global, home: start::home()? };
+    match line.command {
+        Command::Quickstart(_) => show(&run, &quickstart::run(&run)?, render::quickstart),
+        Command::Up(args) => up(&run, &args),
+        Command::Down(request) => down(&run, request),
+        Command::Status(request) => answer(&run, request, render::status),
+        Command::Logs(args) => logs(&run, &args),
+        Command::Doctor(args) => {
+            let found = doctor::examine(&run, &args);
+            show(&run, &found, render::doctor)?;
+            Ok(ExitCode::from(u8::from(found.has_bad())))
+        }
+        Command::Workspace(verb) => workspace(&run, verb),
+        Command::Fork(verb) => fork(&run, verb),
+        Command::Task(verb) => task(&run, verb),
+        Command::Agents(verb) => agents(&run, verb),
+        Command::Config(verb) => configuration(&run, verb),
+        Command::Completions(args) => pages::completions(&args).map(|()| YES),
+        Command::Man(args) => pages::man(&args).map(|()| YES),
+    }
+}
+
+/// Asks, and shows the reply.
+fn answer<R: Request>(run: &Run, request: R, draw: impl FnOnce(&R::Reply, &mut Paper)) -> Done {
+    show(run, &run.ask(request)?, draw)
+}
+
+/// Shows a reply: as JSON, or drawn.
+fn show<T: Serialize>(run: &Run, reply: &T, draw: impl FnOnce(&T, &mut Paper)) -> Done {
+    let text = if run.global.json {
+        let json = serde_json::to_string_pretty(reply);
+        json.map_err(|error| Failure::Broken(Told::because("the answer has no JSON form", &error)))? + "\n"
+    } else {
+        let mut paper = Paper::new(Look::of(&run.global));
+        draw(reply, &mut paper);
+        paper.text()
+    };
+    render::put(&text).map(|()| YES)
+}
+
+fn workspace(run: &Run, verb: Workspace) -> Done {
+    match verb {
+        Workspace::Create(mut request) => {
+            request.folder = request.folder.map(absolute);
+            answer(run, request, render::made)
+        }
+        Workspace::List(request) => answer(run, request, render::places),
+        Workspace::Show(request) => answer(run, request, render::place),
+        Workspace::Set(mut request) => {
+            request.folder = request.folder.map(absolute);
+            answer(run, request, render::made)
+        }
+        Workspace::Archive(request) => answer(run, request, render::made),
+        Workspace::Unarchive(request) => answer(run, request, render::made),
+        Workspace::Delete(request) => delete(run, request),
+    }
+}
+
+/// A path as the node needs it, which has another current folder.
+fn absolute(path: PathText) -> PathText {
+    std::path::absolute(path.as_path()).map_or(path, |path| path.as_path().into())
+}
+
+/// What would go is asked first: a refusal comes before a question, and the question says what goes.
+fn delete(run: &Run, mut request: workspace_api::Delete) -> Done {
+    if !request.dry_run {
+        request.dry_run = true;
+        let would = run.ask(request.clone())?;
+        confirm::ask(&render::delete_question(&would), run.global.yes)?;
+        request.dry_run = false;
+    }
+    answer(run, request, render::deleted)
+}
+
+fn fork(run: &Run, verb: Fork) -> Done {
+    match verb {
+        Fork::Create(request) => answer(run, request, render::made),
+        Fork::SpinUp(request) => answer(run, request, render::spun_up),
+        Fork::Merge(request) => merge(run, request),
+    }
+}
+
+/// A merge takes nothing away but a folder, and only when it is told to: then it is asked about.
+fn merge(run: &Run, mut request: fork_api::Merge) -> Done {
+    if request.delete_folder && !request.dry_run {
+        request.dry_run = true;
+        let would = run.ask(request.clone())?;
+        confirm::ask(&render::merge_question(&would), run.global.yes)?;
+        request.dry_run = false;
+    }
+    answer(run, request, render::merged)
+}
+
+fn task(run: &Run, verb: Task) -> Done {
+    match verb {
+        Task::Add(mut request) => {
+            request.body = request.body.map(text_or_input).transpose()?;
+            answer(run, request, render::added)
+        }
+        Task::List(request) => answer(run, request, render::tasks),
+        Task::Show(request) => answer(run, request, render::show_task),
+        Task::Edit(mut request) => {
+            request.body = request.body.map(text_or_input).transpose()?;
+            answer(run, request, render::added)
+        }
+        Task::Status(request) => answer(run, request, render::added),
+        Task::Move(request) => answer(run, request, render::moved),
+        Task::Reply(mut request) => {
+            request.text = text_or_input(request.text)?;
+            answer(run, request, render::replied)
+        }
+        Task::Next(request) => answer(run, request, render::next),
+    }
+}
+
+/// A text as given, or standard input for `-`.
+fn text_or_input(text: String) -> Result<String, Failure> {
+    if text != "-" {
+        return Ok(text);
+    }
+    let mut bytes = Vec::new();
+    // One byte more than is accepted, so that the node says that it is too long.
+    let read = io::stdin().lock().take(TEXT_MOST as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::Broken(Told::because("standard input cannot be read", &error)))?;
+    String::from_utf8(bytes).map_err(|error| Failure::Broken(Told::because("standard input is no UTF-8 text", &error)))
+}
+
+fn agents(run: &Run, verb: Agents) -> Done {
+    match verb {
+        Agents::Launch(request) => answer(run, request, render::launched),
+        Agents::Stop(request) => answer(run, request, render::stopped),
+        Agents::Sessions(request) => answer(run, request, render::sessions),
+        Agents::Show(request) => answer(run, request, render::show_agent),
+        Agents::Whoami(request) => answer(run, request, render::whoami),
+    }
+}
+
+fn configuration(run: &Run, verb: Config) -> Done {
+    match verb {
+        Config::Show(args) => config_show(run, &args),
+        Config::Get(args) => config_get(run, &args),
+        Config::Set(args) => config_set(run, &args),
+        Config::Path => render::put(&format!("{}\n", config::path(&run.home).display())).map(|()| YES),
+    }
+}
+
+fn read_config(run: &Run) -> Result<config::Config, Failure> {
+    let folder = std::env::current_dir().ok();
+    let config = config::read(&run.home, folder.as_deref(), &[])?;
+    config.warn();
+    Ok(config)
+}
+
+fn config_show(run: &Run, args: &ConfigShow) -> Done {
+    let config = read_config(run)?;
+    show(run, &config, |config, paper| render::settings(config, args.sources, paper))
+}
+
+fn config_get(run: &Run, args: &ConfigGet) -> Done {
+    let config = read_config(run)?;
+    let setting = config.setting(&args.key)?;
+    show(run, setting, |setting, paper| paper.line(setting.value.to_string()))
+}
+
+fn config_set(run: &Run, args: &ConfigSet) -> Done {
+    start::make_home(&run.home)?;
+    let path = config::path(&run.home);
+    let value = config::edit::set(&path, &args.key, &args.value)?;
+    let setting = config::Setting { value, source: config::Source::File(path, 0) };
+    if !run.is_quiet() && start::reach(&run.home)?.is_some() {
+        progress::say("the running node takes it up at its next start: `frith down`, then `frith up`");
+    }
+    show(run, &setting, |setting, paper| paper.line(format!("{} = {}", args.key, setting.value)))
+}
+
+fn up(run: &Run, args: &Up) -> Done {
+    if args.foreground {
+        return node_main::run(&run.home, args).map(|()| YES);
+    }
+    if let Some(flag) = args.set.first() {
+        let told = Told::new(format!("`--set {flag}` is for a node in the foreground"));
+        return Err(Failure::Broken(told.hint("add `--foreground`, or write it down: `frith config set`")));
+    }
+    answer(run, node_api::Status {}, render::status)
+}
+
+/// How long a node may take to be gone after it said that it goes.
+const GONE_MOST: Duration = Duration::from_secs(30);
+const NAP: Duration = Duration::from_millis(20);
+
+fn down(run: &Run, request: node_api::Down) -> Done {
+    let Some(mut node) = start::reach(&run.home)? else {
+        return show(run, &None, |stopped: &Option<node_api::Stopped>, paper| render::down(stopped.as_ref(), paper));
+    };
+    if let Err(error) = node.greet() {
+        return down_by_signal(run, error);
+    }
+    let stopped = run.ask_at(&mut node, request)?;
+    wait_until_gone(run)?;
+    show(run, &stopped, |stopped, paper| render::down(Some(stopped), paper))
+}
+
+/// A node of another version understands no request, but it ends its agents at a signal as well. Its process is the one
+/// at the other end of the socket, so no other is ever meant.
+fn down_by_signal(run: &Run, error: LocalError) -> Done {
+    let LocalError::OtherProtocol { pid: Some(pid), ref theirs, .. } = error else { return Err(error.into()) };
+    let Some(process) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Err(error.into()) };
+    progress::say(&format!("the node is frith {}, which is asked to end by a signal", theirs.version));
+    let asked = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+    asked.map_err(|error| Failure::Broken(Told::because(format!("process {pid} could not be asked to end"), &error)))?;
+    wait_until_gone(run)?;
+    render::put(if run.global.json { "null\n" } else { "the node is down\n" }).map(|()| YES)
+}
+
+/// The node is gone when its lock is free: the next one can start.
+fn wait_until_gone(run: &Run) -> Result<(), Failure> {
+    for _ in 0..GONE_MOST.as_millis() / NAP.as_millis() {
+        if matches!(HomeLock::take(&run.home)?, Locked::Ours(_)) {
+            return Ok(());
+        }
+        std::thread::sleep(NAP);
+    }
+    let told = Told::new("the node said that it ends, and is still there");
+    Err(Failure::Broken(told.hint("`frith logs` may say why")))
+}
+
+fn logs(run: &Run, args: &Logs) -> Done {
+    let path = log::path(&run.home);
+    let failed = |error: io::Error| {
+        Failure::Broken(Told::because(format!("the log `{}` cannot be read", path.display()), &error).hint("`frith up` begins one"))
+    };
+    let mut following = log::Following::from_end(&path).map_err(failed)?;
+    let lines = log::last_lines(&path, args.lines).map_err(failed)?;
+    render::put(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    if !args.follow {
+        return Ok(YES);
+    }
+    loop {
+        std::thread::sleep(Duration::from_millis(200));
+        let more = following.more().map_err(failed)?;
+        if !more.is_empty() {
+            render::put(&String::from_utf8_lossy(&more))?;
+        }
+    }
+}

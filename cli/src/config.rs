@@ -1,0 +1,432 @@
+//! The configuration: defaults, then the home's file, then the repository's file, then variables, then flags; the last
+//! that says something counts. An unknown key is a warning; a value that is not accepted is an error with its line.
+
+pub mod edit;
+pub mod keys;
+mod node;
+
+use std::{
+    collections::BTreeMap,
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Serialize, Serializer};
+use toml_edit::{Document, Item, Value};
+
+use self::keys::{KEYS, Key, Shape};
+use crate::{
+    environment,
+    failure::{Failure, Told},
+    progress,
+};
+
+pub use node::{node_config, refuses_root};
+
+/// The most bytes of a configuration file.
+const FILE_MOST: u64 = 1 << 20;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Nobody said anything.
+    Default,
+    /// A file, at this line.
+    File(PathBuf, usize),
+    /// A repository's file, at this line.
+    Repository(PathBuf, usize),
+    /// A variable of the environment.
+    Variable(String),
+    /// A flag of the command.
+    Flag,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path, line) | Self::Repository(path, line) => write!(f, "{}:{line}", path.display()),
+            Self::Variable(name) => f.write_str(name),
+            Self::Flag => f.write_str("--set"),
+        }
+    }
+}
+
+impl Serialize for Source {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A value, and where it comes from.
+#[derive(Debug, Clone, Serialize)]
+pub struct Setting {
+    /// The value.
+    #[serde(serialize_with = "as_json")]
+    pub value: Value,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// What counts, and what was found odd on the way.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Config {
+    /// Every value, by its key.
+    pub settings: BTreeMap<String, Setting>,
+    /// What was ignored, and why, in words.
+    pub warnings: Vec<String>,
+}
+
+fn as_json<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Value::Boolean(switch) => switch.value().serialize(serializer),
+        Value::Integer(number) => number.value().serialize(serializer),
+        Value::String(text) => text.value().serialize(serializer),
+        value => keys::texts(value).unwrap_or_default().serialize(serializer),
+    }
+}
+
+/// The home's configuration file.
+pub fn path(home: &Path) -> PathBuf {
+    home.join("config.toml")
+}
+
+/// Reads everything that counts for a command run in `folder`.
+///
+/// # Errors
+/// [`Failure::Broken`] when a file cannot be read or a value is not accepted.
+pub fn read(home: &Path, folder: Option<&Path>, flags: &[String]) -> Result<Config, Failure> {
+    let mut config = Config::default();
+    config.add_defaults();
+    config.add_file(&path(home))?;
+    if let Some(file) = folder.and_then(repository_file) {
+        config.add_repository(&file)?;
+    }
+    config.add_variables(environment::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))))?;
+    config.add_flags(flags)?;
+    config.check_kinds()?;
+    Ok(config)
+}
+
+impl Config {
+    /// The value of a key.
+    pub fn get(&self, path: &str) -> Option<&Value> {
+        self.settings.get(path).map(|setting| &setting.value)
+    }
+
+    /// The value of a key that somebody named.
+    ///
+    /// # Errors
+    /// The key is not known, or nothing counts for it.
+    pub fn setting(&self, path: &str) -> Result<&Setting, Failure> {
+        match (self.settings.get(path), keys::find(path)) {
+            (Some(setting), _) => Ok(setting),
+            (None, Some(_)) => {
+                Err(Failure::Broken(Told::new(format!("`{path}` is not set")).hint(format!("`frith config set {path} <value>`"))))
+            }
+            (None, None) => Err(unknown(path)),
+        }
+    }
+
+    /// Prints the warnings to standard error.
+    pub fn warn(&self) {
+        for warning in &self.warnings {
+            progress::say(&format!("warning: {warning}"));
+        }
+    }
+
+    fn add_defaults(&mut self) {
+        for key in KEYS.iter().filter(|key| !key.path.contains('*')) {
+            let value: Value = key.default.parse().expect("a test reads every default");
+            self.settings.insert(key.path.to_owned(), Setting { value, source: Source::Default });
+        }
+        for (path, texts) in node::built_in() {
+            let value = Value::Array(texts.into_iter().collect());
+            self.settings.insert(path, Setting { value, source: Source::Default });
+        }
+    }
+
+    fn add_file(&mut self, path: &Path) -> Result<(), Failure> {
+        let Some(text) = read_text(path)? else { return Ok(()) };
+        for (key, value, line) in leaves(path, &text)? {
+            let place = format!("`{}` line {line}", path.display());
+            self.add(&key, value, Source::File(path.to_owned(), line), &place)?;
+        }
+        Ok(())
+    }
+
+    /// A repository's file comes with a clone: it sets what does no harm, and nothing in it is an error.
+    fn add_repository(&mut self, path: &Path) -> Result<(), Failure> {
+        let read = read_text(path).and_then(|text| text.map(|text| leaves(path, &text)).transpose());
+        let found = match read {
+            Ok(found) => found.unwrap_or_default(),
+            Err(failure) => {
+                self.warnings.push(format!("`{}` is ignored: {}", path.display(), first_fact(&failure)));
+                return Ok(());
+            }
+        };
+        for (key, value, line) in found {
+            let place = format!("`{}` line {line}", path.display());
+            let Some(known) = keys::find(&key).filter(|known| known.from_repository) else {
+                self.warnings.push(format!("{place}: a repository may not set `{key}`, so it is ignored"));
+                continue;
+            };
+            let shape = if known.shape == Shape::Folder { Shape::FolderBelowHome } else { known.shape };
+            if shape.accepts(&value) {
+                self.settings.insert(key, Setting { value, source: Source::Repository(path.to_owned(), line) });
+            } else {
+                self.warnings.push(format!("{place}: `{key}` is ignored, since a repository may set {} only", shape.accepted()));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_variables(&mut self, variables: impl Iterator<Item = (String, String)>) -> Result<(), Failure> {
+        let mut variables: Vec<_> = variables.filter(|(name, text)| name.starts_with("FRITH_") && !text.is_empty()).collect();
+        variables.sort();
+        for (name, text) in variables {
+            let Some((path, key)) = key_of_variable(&name) else { continue };
+            let place = format!("variable `{name}`");
+            self.add(&path, key.shape.read(&text), Source::Variable(name), &place)?;
+        }
+        Ok(())
+    }
+
+    fn add_flags(&mut self, flags: &[String]) -> Result<(), Failure> {
+        for flag in flags {
+            let Some((path, text)) = flag.split_once('=') else {
+                return Err(Failure::Broken(Told::new(format!("`--set {flag}` names no value")).hint("write it as `--set key=value`")));
+            };
+            let key = keys::find(path).ok_or_else(|| unknown(path))?;
+            self.add(path, key.shape.read(text), Source::Flag, "`--set`")?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &str, value: Value, source: Source, place: &str) -> Result<(), Failure> {
+        let Some(key) = keys::find(path) else {
+            let near = keys::nearest(path).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            self.warnings.push(format!("{place}: the key `{path}` is not known{near}"));
+            return Ok(());
+        };
+        if !key.shape.accepts(&value) {
+            return Err(not_accepted(path, &value, key, place));
+        }
+        self.settings.insert(path.to_owned(), Setting { value, source });
+        Ok(())
+    }
+
+    /// A kind without a command can launch nothing.
+    fn check_kinds(&self) -> Result<(), Failure> {
+        for (path, setting) in &self.settings {
+            let Some(kind) = kind_of(path) else { continue };
+            if !self.settings.contains_key(&format!("launch.{kind}.command")) {
+                let fact = format!("kind `{kind}` has no `command` (`{path}` is set in {})", setting.source);
+                let hint = format!("add `command = [\"{kind}\"]` under `[launch.{kind}]`");
+                return Err(Failure::Broken(Told::new(fact).hint(hint)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The kind that a key belongs to.
+fn kind_of(path: &str) -> Option<&str> {
+    path.strip_prefix("launch.")?.split_once('.').map(|(kind, _)| kind)
+}
+
+/// The key that a variable sets: `FRITH_`, then the path in capitals with `_` for every dot and hyphen.
+fn key_of_variable(name: &str) -> Option<(String, &'static Key)> {
+    let upper = |path: &str| path.replace(['.', '-'], "_").to_uppercase();
+    let rest = name.strip_prefix("FRITH_")?;
+    KEYS.iter().find_map(|key| match key.path.split_once('*') {
+        None => (upper(key.path) == rest).then(|| (key.path.to_owned(), key)),
+        Some((before, after)) => {
+            let kind = rest.strip_prefix(&upper(before))?.strip_suffix(&upper(after)).filter(|kind| !kind.is_empty())?;
+            Some((key.path.replace('*', &kind.to_lowercase()), key))
+        }
+    })
+}
+
+fn unknown(path: &str) -> Failure {
+    let told = Told::new(format!("the key `{path}` is not known"));
+    Failure::Broken(match keys::nearest(path) {
+        Some(near) => told.hint(format!("did you mean `{near}`?")),
+        None => told.hint("`frith config show` lists the keys"),
+    })
+}
+
+fn not_accepted(path: &str, value: &Value, key: &Key, place: &str) -> Failure {
+    let fact = format!("{place}: `{path}` is {}, which is not accepted", value.to_string().trim());
+    Failure::Broken(Told::new(fact).hint(format!("it takes {}", key.shape.accepted())))
+}
+
+fn first_fact(failure: &Failure) -> String {
+    match failure {
+        Failure::Broken(told) => told.facts.join(": "),
+        _ => String::new(),
+    }
+}
+
+/// The repository's file for a folder: in the nearest folder above it that is a repository's top.
+fn repository_file(folder: &Path) -> Option<PathBuf> {
+    let top = folder.ancestors().find(|folder| folder.join(".git").exists())?;
+    Some(top.join(".frith.toml")).filter(|file| file.exists())
+}
+
+fn read_text(path: &Path) -> Result<Option<String>, Failure> {
+    let failed = |error: io::Error| Failure::Broken(Told::because(format!("`{}` cannot be read", path.display()), &error));
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+        Ok(facts) if !facts.is_file() || facts.len() > FILE_MOST => {
+            Err(Failure::Broken(Told::new(format!("`{}` is no file of at most {FILE_MOST} bytes", path.display()))))
+        }
+        Ok(_) => fs::read_to_string(path).map(Some).map_err(failed),
+    }
+}
+
+/// Every value of a file with its path and its line.
+fn leaves(path: &Path, text: &str) -> Result<Vec<(String, Value, usize)>, Failure> {
+    let document = Document::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
+        let fact = format!("`{}` line {line} is no TOML: {}", path.display(), error.message().trim());
+        Failure::Broken(Told::new(fact).hint("`frith config path` names the file to mend"))
+    })?;
+    let mut found = Vec::new();
+    walk(document.as_item(), String::new(), text, &mut found);
+    Ok(found)
+}
+
+fn walk(item: &Item, path: String, text: &str, found: &mut Vec<(String, Value, usize)>) {
+    if let Some(table) = item.as_table_like() {
+        for (name, item) in table.iter() {
+            let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+            walk(item, path, text, found);
+        }
+    } else if let Some(value) = item.as_value() {
+        let line = value.span().map_or(1, |span| line_of(text, span.start));
+        found.push((path, value.clone().decorated("", ""), line));
+    } else {
+        found.push((path, Value::from("a list of tables"), 1));
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Case {
+        file: &'static str,
+        repository: &'static str,
+        variables: &'static [(&'static str, &'static str)],
+        flags: &'static [&'static str],
+    }
+
+    fn case(file: &'static str) -> Case {
+        Case { file, repository: "", variables: &[], flags: &[] }
+    }
+
+    fn resolve(case: &Case) -> Result<Config, Failure> {
+        let home = tempfile::tempdir().unwrap();
+        let repository = home.path().join(".frith.toml");
+        fs::write(path(home.path()), case.file).unwrap();
+        fs::write(&repository, case.repository).unwrap();
+        let mut config = Config::default();
+        config.add_defaults();
+        config.add_file(&path(home.path()))?;
+        config.add_repository(&repository)?;
+        config.add_variables(case.variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())))?;
+        config.add_flags(&case.flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>())?;
+        config.check_kinds()?;
+        Ok(config)
+    }
+
+    fn value(config: &Config, key: &str) -> String {
+        config.get(key).map(|value| value.to_string().trim().to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_last_that_says_something_counts() {
+        let file = "[node]\nmax_agents = 2\n[git]\nlfs = \"skip\"";
+        let cases = [
+            (case(""), "node.max_agents", "16", "default"),
+            (case(file), "node.max_agents", "2", "config.toml:2"),
+            (Case { variables: &[("FRITH_NODE_MAX_AGENTS", "3")], ..case(file) }, "node.max_agents", "3", "FRITH_NODE_MAX_AGENTS"),
+            (
+                Case { variables: &[("FRITH_NODE_MAX_AGENTS", "3")], flags: &["node.max_agents=4"], ..case(file) },
+                "node.max_agents",
+                "4",
+                "--set",
+            ),
+            (Case { repository: "[git]\nlfs = \"smudge\"", ..case(file) }, "git.lfs", "\"smudge\"", ".frith.toml:2"),
+            (Case { variables: &[("FRITH_LAUNCH_MINE_COMMAND", "[\"m\"]")], ..case("") }, "launch.mine.command", "[\"m\"]", "FRITH_LAUNCH"),
+            (case("[launch.claude]\nargs = [\"-v\"]"), "launch.claude.command", "[\"claude\"]", "default"),
+        ];
+        for (case, key, expected, source) in cases {
+            let config = resolve(&case).unwrap();
+            assert_eq!(value(&config, key), expected, "{key}");
+            assert!(config.settings[key].source.to_string().contains(source), "{key}: {}", config.settings[key].source);
+            assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_a_warning_that_names_the_nearest() {
+        let config = resolve(&case("[node]\nmax_agent = 2")).unwrap();
+        assert!(config.warnings[0].ends_with("line 2: the key `node.max_agent` is not known; did you mean `node.max_agents`?"));
+        assert_eq!(value(&config, "node.max_agents"), "16");
+    }
+
+    #[test]
+    fn a_value_that_is_not_accepted_names_file_line_and_what_is() {
+        let cases = [
+            ("\n[node]\nmax_agents = \"many\"", "line 3: `node.max_agents` is \"many\"", "a whole number from 1 to 1000"),
+            ("[git]\nlfs = \"maybe\"", "line 2: `git.lfs` is \"maybe\"", "\"smudge\" or \"skip\""),
+            ("node = 3", "", ""),
+            ("[node\n", "line 1 is no TOML", "names the file"),
+            ("[launch.mine]\nargs = []", "kind `mine` has no `command`", "command = [\"mine\"]"),
+            ("[node]\nhttp = \"0.0.0.0:1\"", "line 2: `node.http`", "a loopback address"),
+        ];
+        for (file, fact, hint) in cases {
+            match resolve(&case(file)) {
+                Err(Failure::Broken(told)) => {
+                    assert!(told.facts[0].contains(fact), "{:?}", told.facts);
+                    assert!(told.hint.as_deref().unwrap_or_default().contains(hint), "{:?}", told.hint);
+                }
+                Ok(config) => assert!(fact.is_empty() && config.warnings.len() == 1, "{file}: {:?}", config.warnings),
+                Err(other) => panic!("{file}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_repository_sets_only_what_does_no_harm_and_breaks_nothing() {
+        let harmful = [
+            "[launch.claude]\ncommand = [\"rm\"]",
+            "[node]\nmax_agents = 999",
+            "[worktree]\nroot = \"/etc\"",
+            "[worktree]\nroot = \"~/../x\"",
+            "[git]\nlfs = 3",
+            "not toml",
+        ];
+        for repository in harmful {
+            let config = resolve(&Case { repository, ..case("") }).unwrap();
+            assert_eq!(config.warnings.len(), 1, "{repository}");
+            assert!(config.settings.values().all(|setting| setting.source == Source::Default), "{repository}");
+        }
+        let config = resolve(&Case { repository: "[worktree]\nroot = \"~/wt\"", ..case("") }).unwrap();
+        assert_eq!(value(&config, "worktree.root"), "\"~/wt\"");
+    }
+
+    #[test]
+    fn a_flag_must_name_a_known_key_and_a_value() {
+        for flags in [&["node.max_agents"] as &'static [&str], &["node.max_agent=1"], &["node.max_agents=x"]] {
+            assert!(matches!(resolve(&Case { flags, ..case("") }), Err(Failure::Broken(_))), "{flags:?}");
+        }
+    }
+}

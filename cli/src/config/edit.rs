@@ -1,0 +1,113 @@
+//! Writing one value into the configuration file. Comments and order stay; the file is replaced whole or not at all.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+};
+
+use toml_edit::{DocumentMut, Item, Table, Value};
+
+use super::keys::{self, Key};
+use crate::failure::{Failure, Told};
+
+/// Sets a key in a file, which is made when it is not there. Gives the value as it was written.
+///
+/// # Errors
+/// The key is not known, the value is not accepted, or the file cannot be read or written.
+pub fn set(path: &Path, key_path: &str, text: &str) -> Result<Value, Failure> {
+    let key = keys::find(key_path).ok_or_else(|| super::unknown(key_path))?;
+    let value = key.shape.read(text);
+    if !key.shape.accepts(&value) {
+        return Err(super::not_accepted(key_path, &value, key, "the new value"));
+    }
+    let before = super::read_text(path)?.unwrap_or_default();
+    let after = changed(path, &before, key_path, key, value.clone())?;
+    write(path, &after).map_err(|error| Failure::Broken(Told::because(format!("`{}` cannot be written", path.display()), &error)))?;
+    Ok(value)
+}
+
+fn changed(path: &Path, before: &str, key_path: &str, key: &Key, value: Value) -> Result<String, Failure> {
+    // The same reading as everywhere, for its error with file and line.
+    super::leaves(path, before)?;
+    let mut document: DocumentMut = before.parse().map_err(|error: toml_edit::TomlError| Failure::Broken(Told::of(&error)))?;
+    let mut names: Vec<&str> = key_path.split('.').collect();
+    let last = names.pop().unwrap_or_default();
+    let mut table = document.as_item_mut();
+    for name in names {
+        let here = table.as_table_like_mut().ok_or_else(|| in_the_way(path, key))?;
+        table = here.entry(name).or_insert_with(|| Item::Table(implicit_table()));
+    }
+    let table = table.as_table_like_mut().ok_or_else(|| in_the_way(path, key))?;
+    match table.get_mut(last).and_then(Item::as_value_mut) {
+        Some(there) => {
+            let decor = there.decor().clone();
+            *there = value;
+            *there.decor_mut() = decor;
+        }
+        None => {
+            table.insert(last, Item::Value(value));
+        }
+    }
+    Ok(document.to_string())
+}
+
+fn implicit_table() -> Table {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    table
+}
+
+fn in_the_way(path: &Path, key: &Key) -> Failure {
+    Failure::Broken(Told::new(format!("`{}` has a value where the table of `{}` belongs", path.display(), key.path)))
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    // The file may be a link into a folder of dot-files: what it leads to is replaced, not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let beside = path.with_extension(format!("toml.{}.new", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    if let Ok(facts) = fs::metadata(&path) {
+        file.set_permissions(facts.permissions())?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, &path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(before: &str, key: &str, text: &str) -> Result<String, Failure> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        if !before.is_empty() {
+            fs::write(&path, before).unwrap();
+        }
+        set(&path, key, text)?;
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        Ok(fs::read_to_string(&path).unwrap())
+    }
+
+    #[test]
+    fn comments_and_order_stay() {
+        let before = "# mine\n[node]\nmax_agents = 2 # few\nroot = \"refuse\"\n";
+        let after = edited(before, "node.max_agents", "4").unwrap();
+        assert_eq!(after, "# mine\n[node]\nmax_agents = 4 # few\nroot = \"refuse\"\n");
+    }
+
+    #[test]
+    fn a_file_and_its_tables_are_made_when_missing() {
+        assert_eq!(edited("", "launch.mine.command", "[\"m\"]").unwrap(), "[launch.mine]\ncommand = [\"m\"]\n");
+        assert_eq!(edited("[node]\nroot = \"warn\"\n", "git.lfs", "skip").unwrap(), "[node]\nroot = \"warn\"\n\n[git]\nlfs = \"skip\"\n");
+    }
+
+    #[test]
+    fn what_is_not_accepted_changes_nothing() {
+        for (before, key, text) in [("", "node.max_agents", "0"), ("", "node.nothing", "1"), ("x =", "node.max_agents", "1")] {
+            assert!(matches!(edited(before, key, text), Err(Failure::Broken(_))), "{key}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Every variable of the environment that the program reads, and the clock by which people are told times.
+//!
+//! A variable that is set to nothing counts as not set. Configuration reads its own variables by name through here.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use frith_actors::env::{real::world::SystemClock, world::WallClock as _};
+use frith_store::time::Timestamp;
+
+/// The variables, each with what it is for. Those of the configuration are derived from its keys and not listed.
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("FRITH_HOME", "where everything of the node lies, instead of ~/.frith"),
+    ("FRITH_LOG", "what is logged, as in `debug` or `frith_actors=trace`, instead of `info`"),
+    ("FRITH_FAULT", "the point at which a node under test ends itself"),
+    ("HOME", "the user's folder"),
+    ("PATH", "where commands are found"),
+    ("USER", "the user's name, under which what they do is recorded"),
+    ("LOGNAME", "the same, where `USER` is not set"),
+    ("NO_COLOR", "set to anything: no colours"),
+    ("TERM", "`dumb`: no colours and no moving progress"),
+    ("XDG_RUNTIME_DIR", "where the socket lies when the home's path is too long"),
+    ("TMPDIR", "where the socket lies when there is no runtime folder either"),
+];
+
+/// One variable, if it is set to something.
+pub fn read(name: &str) -> Option<OsString> {
+    debug_assert!(name.starts_with("FRITH_") || VARIABLES.iter().any(|(known, _)| *known == name), "`{name}` is not listed");
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Where everything of the node lies: an absolute path; none when neither `FRITH_HOME` nor `HOME` is set.
+pub fn home() -> Option<PathBuf> {
+    let chosen = read("FRITH_HOME").map(PathBuf::from);
+    let home = chosen.or_else(|| Some(user_folder()?.join(".frith")))?;
+    std::path::absolute(home).ok()
+}
+
+/// The user's folder.
+pub fn user_folder() -> Option<PathBuf> {
+    read("HOME").map(PathBuf::from)
+}
+
+/// The whole environment, for an agent that is to be launched from it.
+pub fn all() -> impl Iterator<Item = (OsString, OsString)> {
+    env::vars_os()
+}
+
+/// Whether colours are unwanted.
+pub fn is_plain() -> bool {
+    read("NO_COLOR").is_some() || is_dumb()
+}
+
+/// Whether the terminal cannot move its cursor.
+pub fn is_dumb() -> bool {
+    read("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// The command of this name as the search path finds it.
+pub fn find_command(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| is_command(path));
+    }
+    find_command_in(&read("PATH")?, name)
+}
+
+fn find_command_in(path: &OsStr, name: &str) -> Option<PathBuf> {
+    env::split_paths(path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(|path| is_command(path))
+}
+
+fn is_command(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Now, by this machine's clock.
+pub fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_command_is_an_executable_file_on_an_absolute_part_of_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let tool = folder.path().join("tool");
+        std::fs::write(&tool, "").unwrap();
+        let path = env::join_paths([Path::new("."), Path::new("/nowhere"), folder.path()]).unwrap();
+        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(find_command_in(&path, "tool"), None);
+        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(find_command_in(&path, "tool"), Some(tool));
+    }
+}

@@ -1,0 +1,92 @@
+//! Manual pages and completion scripts, made from the command line itself.
+
+use std::{fs, path::Path};
+
+use clap::Command;
+
+use crate::{
+    args::{self, Completions, Man},
+    failure::{Failure, Told},
+    render,
+};
+
+/// Prints a completion script.
+///
+/// # Errors
+/// It cannot be written.
+pub fn completions(args: &Completions) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut args::command(), "frith", &mut script);
+    render::put(&String::from_utf8_lossy(&script))
+}
+
+/// Prints a manual page, or writes all of them into a folder.
+///
+/// # Errors
+/// There is no such command, or a page cannot be written.
+pub fn man(args: &Man) -> Result<(), Failure> {
+    let mut whole = args::command();
+    whole.build();
+    match &args.dir {
+        Some(folder) => write_all(&whole, "frith", folder),
+        None => {
+            let (command, name) = find(&whole, &args.command)?;
+            render::put(&page(command, &name)?)
+        }
+    }
+}
+
+fn find<'a>(whole: &'a Command, words: &[String]) -> Result<(&'a Command, String), Failure> {
+    let mut command = whole;
+    let mut name = "frith".to_owned();
+    for word in words.iter().flat_map(|word| word.split_whitespace()) {
+        command = command.find_subcommand(word).ok_or_else(|| {
+            Failure::Broken(Told::new(format!("`{name}` has no command `{word}`")).hint(format!("`{name} --help` lists them")))
+        })?;
+        name = format!("{name} {word}");
+    }
+    Ok((command, name))
+}
+
+fn page(command: &Command, name: &str) -> Result<String, Failure> {
+    let title = name.replace(' ', "-");
+    let mut text = Vec::new();
+    let man = clap_mangen::Man::new(command.clone().name(title.clone()).bin_name(name.to_owned()))
+        .title(title.to_uppercase())
+        .source(concat!("frith ", env!("CARGO_PKG_VERSION")));
+    man.render(&mut text).map_err(|error| Failure::Broken(Told::of(&error)))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn write_all(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
+    let failed =
+        |error: &std::io::Error| Failure::Broken(Told::because(format!("no page could be written into `{}`", folder.display()), error));
+    fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    let file = folder.join(format!("{}.1", name.replace(' ', "-")));
+    fs::write(file, page(command, name)?).map_err(|error| failed(&error))?;
+    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set());
+    verbs.into_iter().try_for_each(|verb| write_all(verb, &format!("{name} {}", verb.get_name()), folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page_with_its_own_name() {
+        let folder = tempfile::tempdir().unwrap();
+        man(&Man { command: Vec::new(), dir: Some(folder.path().to_owned()) }).unwrap();
+        let text = fs::read_to_string(folder.path().join("frith-task-add.1")).unwrap();
+        assert!(text.contains(".TH FRITH-TASK-ADD 1") && text.contains("frith task add"), "{text}");
+        assert!(fs::read_dir(folder.path()).unwrap().count() > 30);
+    }
+
+    #[test]
+    fn a_page_that_is_not_there_says_where_to_look() {
+        let mut whole = args::command();
+        whole.build();
+        let words = ["task".to_owned(), "ad".to_owned()];
+        let Err(Failure::Broken(told)) = find(&whole, &words) else { panic!("there is no such command") };
+        assert_eq!(told.hint.as_deref(), Some("`frith task --help` lists them"));
+    }
+}

@@ -1,0 +1,292 @@
+//! The text that people read, and the only place where it is made. What a node or an agent wrote is data here: it is
+//! stripped of everything that could move the cursor before it is drawn.
+
+mod agents;
+mod fork;
+mod node;
+mod paper;
+mod task;
+mod workspace;
+
+pub use agents::{launched, sessions, show_agent, stopped, whoami};
+pub use fork::{merge_question, merged, spun_up};
+pub use node::{doctor, down, quickstart, settings, status};
+pub use paper::{Look, Paper, put, quoted, wants_colour};
+pub use task::{added, moved, next, replied, show_task, tasks};
+pub use workspace::{delete_question, deleted, made, place, places};
+
+#[cfg(test)]
+mod tests {
+    use frith_actors::api::{
+        agents::{AgentInfo, Agents},
+        fork::{FolderFate, Merged, MergedFolder},
+        node::{NodeStatus, Stopped},
+        task::{MovedTask, MovedTasks, Replied, TaskDetail, TaskInfo, Tasks},
+        workspace::{AgentHere, Deleted, Home, PlaceInfo, PlaceName, Places},
+    };
+    use frith_store::{
+        id::{AgentId, CallId, MachineId, PlaceId, TaskId},
+        model::{
+            Agent, AgentEnd, Assignee, By, Checkout, CheckoutKind, Counts, EndHow, Holder, Launched, Message, Notice, PlaceKind, Settings,
+            Status, StatusChange, Task,
+        },
+        text::PathText,
+        time::Timestamp,
+    };
+
+    use super::*;
+
+    const NOW: i64 = 1_796_000_000_000;
+
+    fn oak() -> MachineId {
+        MachineId::from_bytes([0xaa; 8])
+    }
+
+    fn ago(minutes: i64) -> Timestamp {
+        Timestamp::from_ms(NOW - minutes * 60_000)
+    }
+
+    fn drawn(width: Option<u16>, draw: impl FnOnce(&mut Paper)) -> String {
+        let mut paper = Paper::new(Look { quiet: false, colour: false, width, now: Timestamp::from_ms(NOW) });
+        draw(&mut paper);
+        paper.text()
+    }
+
+    fn ada() -> By {
+        By::Person("ada".into())
+    }
+
+    fn agent_id() -> AgentId {
+        AgentId::from_bytes([0x3f; 16])
+    }
+
+    fn place(name: &str, kind: PlaceKind) -> PlaceInfo {
+        PlaceInfo {
+            id: PlaceId::from_bytes([name.len() as u8; 16]),
+            name: name.into(),
+            kind,
+            description: "the app\u{1b}[31m".into(),
+            icon: "🌲".into(),
+            fork_of_id: None,
+            fork_of: None,
+            forks: Vec::new(),
+            archived: false,
+            deleted: None,
+            merged: None,
+            created: ago(300),
+            created_by: ada(),
+            home: Home { id: oak(), name: "oak".into(), epoch: 1 },
+            folder: Some("/home/ada/app".parse::<PathText>().unwrap()),
+            checkouts: Vec::new(),
+            settings: Settings { notifications: vec![Notice::TaskFinished], allow_all_commands: true, ..Settings::default() },
+            settings_from: None,
+            tasks: Counts { notstarted: 2, ongoing: 1, ..Counts::default() },
+            unfinished_tasks: 3,
+            agent: Some(AgentHere { id: agent_id(), kind: "claude".into(), running: true, since: ago(5) }),
+        }
+    }
+
+    fn fork() -> PlaceInfo {
+        let parent = place("app", PlaceKind::Workspace);
+        let checkout = Checkout {
+            fork: PlaceId::from_bytes([8; 16]),
+            machine: oak(),
+            path: "/home/ada/.frith/forks/0808".parse().unwrap(),
+            start_in: "/home/ada/.frith/forks/0808".parse().unwrap(),
+            kind: CheckoutKind::Worktree { branch: "frith/fork-0808".into(), base: "c0ffee".into() },
+            made: ago(90),
+            removed: None,
+        };
+        PlaceInfo {
+            fork_of_id: Some(parent.id),
+            fork_of: Some(parent.name.clone()),
+            folder: None,
+            checkouts: vec![checkout],
+            settings_from: Some(PlaceName { id: parent.id, name: parent.name }),
+            tasks: Counts::default(),
+            agent: None,
+            ..place("app-fork", PlaceKind::Fork { parent: parent.id })
+        }
+    }
+
+    fn task(number: u8, title: &str, status: Status) -> Task {
+        Task {
+            id: TaskId::from_bytes([number; 16]),
+            title: title.into(),
+            status,
+            place: PlaceId::from_bytes([3; 16]),
+            assignee: Assignee::Agent,
+            position: 0,
+            created: ago(100),
+            created_by: ada(),
+            changed: ago(i64::from(number)),
+            holder: None,
+            messages: 1,
+            allow_all_commands: false,
+            clear_context: None,
+            moved_from: None,
+        }
+    }
+
+    fn held(left: bool) -> Option<Holder> {
+        Some(Holder { by: By::Agent(agent_id()), since: ago(3), call: CallId::from_bytes([1; 16]), left })
+    }
+
+    fn app() -> PlaceName {
+        PlaceName { id: PlaceId::from_bytes([3; 16]), name: "app".into() }
+    }
+
+    fn detail() -> TaskDetail {
+        TaskDetail {
+            task: Task { holder: held(false), ..task(7, "Explain the build", Status::Ongoing) },
+            place: app(),
+            body: "In the README:\n- how\n- why\u{1b}[2J\n".into(),
+            thread: vec![Message { by: By::Agent(agent_id()), machine: oak(), at: ago(2), text: "done, see\nthe commit".into() }],
+            history: vec![
+                StatusChange { status: Status::NotStarted, moved_to: None, by: ada(), machine: oak(), at: ago(100) },
+                StatusChange { status: Status::Ongoing, moved_to: None, by: By::Node, machine: oak(), at: ago(3) },
+            ],
+        }
+    }
+
+    fn agent(ended: Option<AgentEnd>) -> AgentInfo {
+        let launch = Launched {
+            epoch: 1,
+            by: ada(),
+            command: vec!["claude".into(), "--model".into(), "a b".into()],
+            model: Some("a b".into()),
+            effort: None,
+            process: None,
+        };
+        AgentInfo {
+            agent: Agent {
+                id: agent_id(),
+                host: "claude".into(),
+                machine: oak(),
+                place: Some(app().id),
+                folder: Some("/home/ada/app".parse().unwrap()),
+                started: ago(5),
+                ended,
+                launch: Some(launch),
+            },
+            place: Some(app()),
+            machine: "oak".into(),
+            attached: 2,
+        }
+    }
+
+    fn merge(done: bool, fate: FolderFate) -> Merged {
+        Merged {
+            fork_id: PlaceId::from_bytes([8; 16]),
+            fork: "app-fork".into(),
+            parent_id: app().id,
+            parent: "app".into(),
+            moved_tasks: 2,
+            stopped_agent: Some(agent_id()),
+            folders: vec![MergedFolder {
+                machine: oak(),
+                path: "/home/ada/.frith/forks/0808".parse().unwrap(),
+                kind: CheckoutKind::Worktree { branch: "frith/fork-0808".into(), base: "c0ffee".into() },
+                uncommitted: Some(3),
+                fate,
+            }],
+            done,
+        }
+    }
+
+    #[test]
+    fn places_one_by_one_and_in_a_table() {
+        let listed = Places { workspaces: vec![place("app", PlaceKind::Workspace), fork()] };
+        insta::assert_snapshot!("workspace_list", drawn(Some(100), |paper| places(&listed, paper)));
+        insta::assert_snapshot!("workspace_show", drawn(None, |paper| super::place(&listed.workspaces[0], paper)));
+        insta::assert_snapshot!("workspace_show_fork", drawn(None, |paper| super::place(&listed.workspaces[1], paper)));
+        let gone = Deleted {
+            id: app().id,
+            name: "app".into(),
+            tasks: Counts { notstarted: 3, ..Counts::default() },
+            days_in_trash: 30,
+            done: true,
+        };
+        insta::assert_snapshot!("workspace_delete", delete_question(&gone) + "\n" + &drawn(None, |paper| deleted(&gone, paper)));
+    }
+
+    #[test]
+    fn tasks_one_by_one_and_in_a_table() {
+        let listed = Tasks {
+            place: app(),
+            tasks: vec![
+                Task { holder: held(false), ..task(1, "Explain the build", Status::Ongoing) },
+                Task {
+                    holder: held(true),
+                    ..task(2, "A title that does not fit into a terminal of seventy columns at all", Status::Ongoing)
+                },
+                Task { assignee: Assignee::Person, ..task(70, "Decide", Status::NotStarted) },
+            ],
+            more: 4,
+        };
+        insta::assert_snapshot!("task_list_narrow", drawn(Some(70), |paper| tasks(&listed, paper)));
+        insta::assert_snapshot!("task_list_no_terminal", drawn(None, |paper| tasks(&listed, paper)));
+        let none = Tasks { place: app(), tasks: Vec::new(), more: 0 };
+        insta::assert_snapshot!("task_list_empty", drawn(None, |paper| tasks(&none, paper)));
+        insta::assert_snapshot!("task_show", drawn(None, |paper| show_task(&detail(), paper)));
+        insta::assert_snapshot!("task_next", drawn(None, |paper| next(&detail(), paper)));
+        let moved_tasks = MovedTasks {
+            place: app(),
+            tasks: vec![MovedTask { id: TaskId::from_bytes([1; 16]), title: "Explain".into(), from: PlaceId::from_bytes([8; 16]) }],
+            unchanged: 1,
+        };
+        insta::assert_snapshot!("task_move", drawn(None, |paper| moved(&moved_tasks, paper)));
+        insta::assert_snapshot!(drawn(None, |paper| replied(&Replied { task: TaskId::from_bytes([1; 16]), messages: 1 }, paper)), @"01010101 has 1 message");
+    }
+
+    #[test]
+    fn what_makes_one_thing_prints_one_line_or_the_full_id() {
+        let reply = TaskInfo { task: task(1, "Explain", Status::NotStarted), place: app() };
+        assert_eq!(drawn(None, |paper| added(&reply, paper)), "01010101 Explain\n");
+        let mut quiet = Paper::new(Look { quiet: true, colour: true, width: None, now: Timestamp::from_ms(NOW) });
+        added(&reply, &mut quiet);
+        made(&place("app", PlaceKind::Workspace), &mut quiet);
+        assert_eq!(quiet.text(), "01010101-0101-0101-0101-010101010101\n03030303-0303-0303-0303-030303030303\n");
+    }
+
+    #[test]
+    fn merges_asked_about_and_done() {
+        insta::assert_snapshot!("fork_merge_question", merge_question(&merge(false, FolderFate::Kept)));
+        insta::assert_snapshot!("fork_merge_dry_run", drawn(None, |paper| merged(&merge(false, FolderFate::Kept), paper)));
+        insta::assert_snapshot!("fork_merge_kept", drawn(None, |paper| merged(&merge(true, FolderFate::Kept), paper)));
+        let removed = FolderFate::Removed { tip: Some("c0ffee00c0ffee00".into()) };
+        insta::assert_snapshot!("fork_merge_removed", drawn(None, |paper| merged(&merge(true, removed), paper)));
+    }
+
+    #[test]
+    fn agents_running_and_ended() {
+        let ended = agent(Some(AgentEnd { at: ago(1), how: EndHow::Signalled(9) }));
+        let listed = Agents { agents: vec![agent(None), ended] };
+        insta::assert_snapshot!("agents_sessions", drawn(Some(90), |paper| sessions(&listed, paper)));
+        insta::assert_snapshot!("agents_show", drawn(None, |paper| show_agent(&listed.agents[0], paper)));
+        insta::assert_snapshot!("agents_stop", drawn(None, |paper| stopped(&listed.agents[1], paper)));
+    }
+
+    #[test]
+    fn the_node_up_and_down() {
+        let up = NodeStatus {
+            machine: oak(),
+            name: "oak".into(),
+            version: "0.1.0".into(),
+            pid: 42,
+            started: ago(200),
+            home: "/home/ada/.frith".parse().unwrap(),
+            binary_replaced: true,
+            root: true,
+            agents: vec![agent(None)],
+            max_agents: 16,
+            places: 3,
+            documents: 12,
+            store_bytes: 1 << 20,
+            troubles: vec!["place app failed 3 times".into()],
+        };
+        insta::assert_snapshot!("status", drawn(Some(110), |paper| status(&up, paper)));
+        assert_eq!(drawn(None, |paper| down(Some(&Stopped { pid: 42, agents: 1 }), paper)), "the node is down; 1 agent stopped\n");
+        assert_eq!(drawn(None, |paper| down(None, paper)), "no node runs\n");
+    }
+}

@@ -1,0 +1,104 @@
+use frith_actors::api::agents::{AgentInfo, Agents, Identity};
+use frith_store::model::{Agent, EndHow};
+
+use super::paper::{Paper, by, quoted};
+
+/// An agent that was launched.
+pub fn launched(reply: &AgentInfo, paper: &mut Paper) {
+    one_line(reply, paper);
+    if !paper.look.quiet {
+        paper.line(format!("watch it: frith agents attach {}", reply.agent.id.short()));
+    }
+}
+
+/// An agent that was stopped.
+pub fn stopped(reply: &AgentInfo, paper: &mut Paper) {
+    one_line(reply, paper);
+}
+
+fn one_line(reply: &AgentInfo, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.agent.id.to_string());
+    }
+    let place = reply.place.as_ref().map(|place| format!(" in {}", place.name)).unwrap_or_default();
+    paper.line(format!("{} {}{place}, {}", reply.agent.id.short(), reply.agent.host, presence(&reply.agent, paper)));
+}
+
+/// Agents in a table.
+pub fn sessions(reply: &Agents, paper: &mut Paper) {
+    if paper.look.quiet {
+        return reply.agents.iter().for_each(|info| paper.line(info.agent.id.to_string()));
+    }
+    if reply.agents.is_empty() {
+        return paper.line("no agent runs");
+    }
+    let rows: Vec<_> = reply.agents.iter().map(|info| row(info, paper)).collect();
+    paper.table(["ID", "KIND", "PLACE", "STARTED", "STATE"], rows);
+}
+
+fn row(info: &AgentInfo, paper: &Paper) -> [String; 5] {
+    let place = info.place.as_ref().map(|place| place.name.clone()).unwrap_or_default();
+    [info.agent.id.short(), info.agent.host.clone(), place, paper.ago(info.agent.started), presence(&info.agent, paper) + &watched(info)]
+}
+
+fn watched(info: &AgentInfo) -> String {
+    if info.attached == 0 { String::new() } else { format!(", watched by {}", info.attached) }
+}
+
+fn presence(agent: &Agent, paper: &Paper) -> String {
+    match &agent.ended {
+        None if agent.is_running() => "running".into(),
+        None => "starting".into(),
+        Some(end) => format!("{}, {}", how(&end.how), paper.ago(end.at)),
+    }
+}
+
+fn how(how: &EndHow) -> String {
+    match how {
+        EndHow::Exited(0) => "finished".into(),
+        EndHow::Exited(code) => format!("exited with {code}"),
+        EndHow::Signalled(signal) => format!("ended by signal {signal}"),
+        EndHow::Stopped(who) => format!("stopped by {}", by(who)),
+        EndHow::NotStarted(why) => format!("not started ({why})"),
+        EndHow::Lost => "lost with its node".into(),
+    }
+}
+
+/// One agent whole.
+pub fn show_agent(reply: &AgentInfo, paper: &mut Paper) {
+    let agent = &reply.agent;
+    if paper.look.quiet {
+        return paper.line(agent.id.to_string());
+    }
+    let launch = agent.launch.as_ref();
+    let command = launch.map(|launch| launch.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+    paper.heading(&format!("{} {}", agent.host, agent.id.short()));
+    paper.facts(&[
+        ("id", agent.id.to_string()),
+        ("place", reply.place.as_ref().map(|place| place.name.clone()).unwrap_or_default()),
+        ("machine", reply.machine.clone()),
+        ("folder", agent.folder.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("state", presence(agent, paper) + &watched(reply)),
+        ("started", paper.ago(agent.started)),
+        ("asked for by", launch.map(|launch| by(&launch.by)).unwrap_or_default()),
+        ("command", command.unwrap_or_default()),
+        ("model", launch.and_then(|launch| launch.model.clone()).unwrap_or_default()),
+        ("effort", launch.and_then(|launch| launch.effort.clone()).unwrap_or_default()),
+        ("process", launch.and_then(|launch| launch.process.as_ref()).map(|process| process.pid.to_string()).unwrap_or_default()),
+    ]);
+}
+
+/// Which agent is calling.
+pub fn whoami(reply: &Identity, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.id.to_string());
+    }
+    paper.facts(&[
+        ("id", reply.id.to_string()),
+        ("kind", reply.host.clone()),
+        ("place", reply.place.as_ref().map(|place| place.name.clone()).unwrap_or_default()),
+        ("machine", reply.machine.name.clone()),
+        ("tasks", reply.holds.iter().map(frith_store::id::TaskId::short).collect::<Vec<_>>().join(", ")),
+        ("linked by", reply.linked_by.clone()),
+    ]);
+}

@@ -1,0 +1,122 @@
+use frith_actors::api::node::{NodeStatus, Stopped};
+
+use super::paper::{Paper, bytes, count};
+use crate::{
+    config::{Config, keys},
+    doctor::{Findings, State},
+    quickstart::Quickstarted,
+};
+
+/// What a node says of itself.
+pub fn status(reply: &NodeStatus, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.machine.to_string());
+    }
+    paper.heading(&format!("{} {}", reply.name, reply.machine.short()));
+    paper.facts(&[
+        ("node", format!("frith {}, process {}, started {}", reply.version, reply.pid, paper.ago(reply.started))),
+        ("home", reply.home.to_string()),
+        ("agents", format!("{} of at most {}", reply.agents.len(), reply.max_agents)),
+        ("places", reply.places.to_string()),
+        ("store", format!("{}, {}", count(reply.documents, "document"), bytes(reply.store_bytes))),
+    ]);
+    for warning in warnings(reply) {
+        paper.line(format!("warning: {warning}"));
+    }
+    if !reply.agents.is_empty() {
+        paper.gap();
+        paper.table(["AGENT", "KIND", "PLACE", "STARTED", "FOLDER", "WATCHED BY"], agents(reply, paper));
+    }
+}
+
+fn warnings(reply: &NodeStatus) -> Vec<String> {
+    let mut warnings = reply.troubles.clone();
+    if reply.binary_replaced {
+        warnings.push("the node's program was replaced while it runs; `frith down`, then `frith up` starts the new one".into());
+    }
+    if reply.root {
+        warnings.push("the node runs as root, and so does every agent it starts".into());
+    }
+    warnings
+}
+
+fn agents(reply: &NodeStatus, paper: &Paper) -> Vec<[String; 6]> {
+    let row = |info: &frith_actors::api::agents::AgentInfo| {
+        [
+            info.agent.id.short(),
+            info.agent.host.clone(),
+            info.place.as_ref().map(|place| place.name.clone()).unwrap_or_default(),
+            paper.ago(info.agent.started),
+            info.agent.folder.as_ref().map(ToString::to_string).unwrap_or_default(),
+            if info.attached == 0 { "nobody".into() } else { info.attached.to_string() },
+        ]
+    };
+    reply.agents.iter().map(row).collect()
+}
+
+/// A node that stopped; none when none ran.
+pub fn down(reply: Option<&Stopped>, paper: &mut Paper) {
+    match reply {
+        _ if paper.look.quiet => {}
+        Some(stopped) => paper.line(format!("the node is down; {} stopped", count(stopped.agents.into(), "agent"))),
+        None => paper.line("no node runs"),
+    }
+}
+
+/// What was looked at, and what mends it.
+pub fn doctor(found: &Findings, paper: &mut Paper) {
+    for finding in &found.findings {
+        if paper.look.quiet && finding.state == State::Good {
+            continue;
+        }
+        let word = match finding.state {
+            State::Good => "good",
+            State::Odd => "note",
+            State::Bad => "BAD ",
+        };
+        paper.line(format!("{word}  {}: {}", finding.what, finding.fact));
+        if let Some(mend) = &finding.mend {
+            paper.line(format!("      mend: {mend}"));
+        }
+    }
+}
+
+/// What quickstart found and made.
+pub fn quickstart(reply: &Quickstarted, paper: &mut Paper) {
+    let place = &reply.workspace;
+    if paper.look.quiet {
+        return paper.line(place.id.to_string());
+    }
+    paper.line(format!("{} {}{}", place.id.short(), place.name, if reply.made { "" } else { " (there already)" }));
+    paper.gap();
+    let kinds = if reply.kinds.is_empty() {
+        "none found on the search path; any command can be one: see `frith config set --help`".to_owned()
+    } else {
+        reply.kinds.join(", ")
+    };
+    paper.facts(&[
+        ("folder", place.folder.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("node", format!("machine {}, process {}", reply.node.machine.short(), reply.node.pid)),
+        ("home", reply.node.home.to_string()),
+        ("configuration", reply.config.to_string()),
+        ("log", reply.log.to_string()),
+        ("kinds of agent", kinds),
+    ]);
+    for warning in warnings(&reply.node) {
+        paper.line(format!("warning: {warning}"));
+    }
+    paper.gap();
+    paper.heading("Next:");
+    for command in &reply.next {
+        paper.line(format!("  {command}"));
+    }
+}
+
+/// Every value that counts, with what it is for or where it comes from.
+pub fn settings(config: &Config, sources: bool, paper: &mut Paper) {
+    for (path, setting) in &config.settings {
+        let what = keys::find(path).map_or("", |key| key.what);
+        let note = if sources { setting.source.to_string() } else { what.to_owned() };
+        paper.line(format!("{path} = {}  # {note}", setting.value.to_string().trim()));
+    }
+}

@@ -1,0 +1,127 @@
+use frith_actors::api::task::{MovedTasks, Replied, TaskDetail, TaskInfo, Tasks};
+use frith_store::model::{Assignee, By, Message, StatusChange, Task};
+
+use super::paper::{Paper, by, count};
+
+/// A task that was made or changed.
+pub fn added(reply: &TaskInfo, paper: &mut Paper) {
+    let id = &reply.task.id;
+    if paper.look.quiet {
+        return paper.line(id.to_string());
+    }
+    paper.line(format!("{} {}", id.short(), reply.task.title));
+}
+
+/// The tasks of a place.
+pub fn tasks(reply: &Tasks, paper: &mut Paper) {
+    if paper.look.quiet {
+        return reply.tasks.iter().for_each(|task| paper.line(task.id.to_string()));
+    }
+    if reply.tasks.is_empty() {
+        return paper.line(format!("no such task in {}", reply.place.name));
+    }
+    let rows: Vec<_> = reply.tasks.iter().map(|task| row(task, paper)).collect();
+    paper.table(["ID", "STATUS", "WITH", "CHANGED", "TITLE"], rows);
+    if reply.more > 0 {
+        paper.line(format!("and {} more", reply.more));
+    }
+}
+
+fn row(task: &Task, paper: &Paper) -> [String; 5] {
+    [task.id.short(), task.status.word().to_owned(), with(task), paper.ago(task.changed), task.title.clone()]
+}
+
+/// Who has a task, or who is to do it.
+fn with(task: &Task) -> String {
+    match (&task.holder, task.assignee) {
+        (Some(holder), _) if holder.left => format!("left by {}", short(&holder.by)),
+        (Some(holder), _) => short(&holder.by),
+        (None, Assignee::Person) => "for a person".into(),
+        (None, Assignee::Agent) => String::new(),
+    }
+}
+
+fn short(who: &By) -> String {
+    if let By::Agent(agent) = who { agent.short() } else { by(who) }
+}
+
+/// A task whole.
+pub fn show_task(reply: &TaskDetail, paper: &mut Paper) {
+    let task = &reply.task;
+    if paper.look.quiet {
+        return paper.line(task.id.to_string());
+    }
+    paper.heading(&task.title);
+    paper.facts(&[
+        ("id", task.id.to_string()),
+        ("place", reply.place.name.clone()),
+        ("status", task.status.word().to_owned()),
+        ("with", with(task)),
+        ("created", format!("{} by {}", paper.ago(task.created), by(&task.created_by))),
+        ("changed", paper.ago(task.changed)),
+        ("allowed", if task.allow_all_commands { "every command".into() } else { String::new() }),
+        ("context", if task.clear_context == Some(true) { "fresh".into() } else { String::new() }),
+    ]);
+    if !reply.body.is_empty() {
+        paper.gap();
+        paper.block(&reply.body);
+    }
+    thread(&reply.thread, paper);
+    history(&reply.history, paper);
+}
+
+fn thread(messages: &[Message], paper: &mut Paper) {
+    for message in messages {
+        paper.gap();
+        paper.heading(&format!("{}, {}", by(&message.by), paper.ago(message.at)));
+        paper.block(&message.text);
+    }
+}
+
+fn history(changes: &[StatusChange], paper: &mut Paper) {
+    if changes.is_empty() {
+        return;
+    }
+    paper.gap();
+    paper.heading("History");
+    for change in changes {
+        let what = match change.moved_to {
+            Some(place) => format!("moved to {}", place.short()),
+            None => change.status.word().to_owned(),
+        };
+        paper.line(format!("  {what}, by {}, {}", by(&change.by), paper.ago(change.at)));
+    }
+}
+
+/// The task that was handed out: its title and text, as whoever is to do it reads them.
+pub fn next(reply: &TaskDetail, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.task.id.to_string());
+    }
+    paper.line(format!("{} {}", reply.task.id.short(), reply.task.title));
+    if !reply.body.is_empty() {
+        paper.gap();
+        paper.block(&reply.body);
+    }
+    thread(&reply.thread, paper);
+}
+
+/// Tasks that were moved.
+pub fn moved(reply: &MovedTasks, paper: &mut Paper) {
+    for task in &reply.tasks {
+        paper.line(if paper.look.quiet { task.id.to_string() } else { format!("{} {}", task.id.short(), task.title) });
+    }
+    if paper.look.quiet {
+        return;
+    }
+    let there = if reply.unchanged > 0 { format!(" ({} there already)", reply.unchanged) } else { String::new() };
+    paper.line(format!("{} moved to {}{there}", count(reply.tasks.len() as u64, "task"), reply.place.name));
+}
+
+/// A message that was added.
+pub fn replied(reply: &Replied, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.task.to_string());
+    }
+    paper.line(format!("{} has {}", reply.task.short(), count(reply.messages.into(), "message")));
+}

@@ -1,0 +1,157 @@
+use frith_actors::api::workspace::{AgentHere, Deleted, PlaceInfo, Places};
+use frith_store::model::{CheckoutKind, Counts, Notice, PlaceKind, Settings, Status};
+
+use super::paper::{Paper, by, count};
+
+/// A place that was made or changed.
+pub fn made(reply: &PlaceInfo, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.id.to_string());
+    }
+    paper.line(format!("{} {}", reply.id.short(), reply.name));
+}
+
+/// Workspaces, each followed by its forks.
+pub fn places(reply: &Places, paper: &mut Paper) {
+    if paper.look.quiet {
+        return reply.workspaces.iter().for_each(|place| paper.line(place.id.to_string()));
+    }
+    let rows: Vec<_> = reply.workspaces.iter().map(row).collect();
+    paper.table(["ID", "NAME", "TASKS", "AGENT", "FOLDER"], rows);
+}
+
+fn row(place: &PlaceInfo) -> [String; 5] {
+    let folder = place.folder.as_ref().map(ToString::to_string).unwrap_or_default();
+    [place.id.short(), format!("{}{}", marked_name(place), state(place)), tasks(&place.tasks), agent(place.agent.as_ref()), folder]
+}
+
+fn marked_name(place: &PlaceInfo) -> String {
+    let icon = if place.icon.is_empty() { String::new() } else { format!("{} ", place.icon) };
+    let mark = if matches!(place.kind, PlaceKind::Fork { .. }) { "└ " } else { "" };
+    format!("{mark}{icon}{}", place.name)
+}
+
+fn state(place: &PlaceInfo) -> &'static str {
+    match place {
+        PlaceInfo { merged: Some(_), .. } => " (merged)",
+        PlaceInfo { deleted: Some(_), .. } => " (deleted)",
+        PlaceInfo { archived: true, .. } => " (archived)",
+        _ => "",
+    }
+}
+
+fn tasks(counts: &Counts) -> String {
+    let mut counts = *counts;
+    let parts: Vec<_> = Status::ALL
+        .iter()
+        .filter_map(|(status, word)| {
+            let number = *counts.of_mut(*status);
+            (number > 0).then(|| format!("{number} {word}"))
+        })
+        .collect();
+    if parts.is_empty() { "none".into() } else { parts.join(", ") }
+}
+
+fn agent(agent: Option<&AgentHere>) -> String {
+    agent.map_or_else(String::new, |agent| format!("{} {}{}", agent.kind, agent.id.short(), if agent.running { "" } else { " (starting)" }))
+}
+
+/// One place whole.
+pub fn place(reply: &PlaceInfo, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.id.to_string());
+    }
+    paper.heading(&format!("{}{}", marked_name(reply).trim_start_matches("└ "), state(reply)));
+    let merged = reply.merged.as_ref().map(|merged| {
+        format!(
+            "into {}, {} by {}, {} moved",
+            merged.into.short(),
+            paper.ago(merged.at),
+            by(&merged.by),
+            count(merged.moved_tasks.into(), "task")
+        )
+    });
+    paper.facts(&[
+        ("id", reply.id.to_string()),
+        ("kind", kind(reply)),
+        ("about", reply.description.clone()),
+        ("created", format!("{} by {}", paper.ago(reply.created), by(&reply.created_by))),
+        ("home", reply.home.name.clone()),
+        ("folder", folder(reply)),
+        ("merged", merged.unwrap_or_default()),
+        ("forks", reply.forks.iter().map(|fork| fork.name.clone()).collect::<Vec<_>>().join(", ")),
+        ("tasks", tasks(&reply.tasks)),
+        ("agent", agent(reply.agent.as_ref())),
+    ]);
+    checkouts(reply, paper);
+    settings(reply, paper);
+}
+
+fn kind(place: &PlaceInfo) -> String {
+    match place.kind {
+        PlaceKind::Workspace => "workspace".into(),
+        PlaceKind::Supervisor => "supervisor workspace".into(),
+        PlaceKind::Fork { parent } => format!("fork of {}", place.fork_of.clone().unwrap_or_else(|| parent.short())),
+    }
+}
+
+fn folder(place: &PlaceInfo) -> String {
+    match (&place.folder, place.kind) {
+        (Some(folder), _) => folder.to_string(),
+        (None, PlaceKind::Fork { .. }) => "none yet: its first launch makes it".into(),
+        (None, _) => format!("none on this machine: `frith workspace set {} --folder <path>`", place.name),
+    }
+}
+
+fn checkouts(place: &PlaceInfo, paper: &mut Paper) {
+    for checkout in &place.checkouts {
+        let how = match &checkout.kind {
+            CheckoutKind::Worktree { branch, .. } => format!("worktree on branch {branch}"),
+            CheckoutKind::Copy => "copy".into(),
+        };
+        let gone = checkout.removed.map(|at| format!(", removed {}", paper.ago(at))).unwrap_or_default();
+        paper.line(format!("  {how} on machine {}, made {}{gone}", checkout.machine.short(), paper.ago(checkout.made)));
+    }
+}
+
+fn settings(place: &PlaceInfo, paper: &mut Paper) {
+    let Settings { notifications, auto_allowed_tools, allow_all_commands, clear_context, self_learning_note, send_delay_seconds } =
+        &place.settings;
+    let events: Vec<_> =
+        notifications.iter().filter_map(|event| Notice::ALL.iter().find(|(known, _)| known == event).map(|(_, word)| *word)).collect();
+    let yes = |set: bool| if set { "yes".to_owned() } else { String::new() };
+    let delay = if *send_delay_seconds == 0 { String::new() } else { format!("{send_delay_seconds} s") };
+    let rows = [
+        ("notifications", events.join(", ")),
+        ("auto-allowed tools", auto_allowed_tools.join(", ")),
+        ("allow all commands", yes(*allow_all_commands)),
+        ("clear context", yes(*clear_context)),
+        ("self-learning note", self_learning_note.clone()),
+        ("send delay", delay),
+    ];
+    if rows.iter().all(|(_, value)| value.is_empty()) {
+        return;
+    }
+    paper.gap();
+    let from = place.settings_from.as_ref().map(|parent| format!(" (inherited from {})", parent.name));
+    paper.heading(&format!("Settings{}", from.unwrap_or_default()));
+    paper.facts(&rows);
+}
+
+/// What deleting a place would do.
+pub fn delete_question(reply: &Deleted) -> String {
+    let tasks = count(reply.tasks.total(), "task");
+    format!("`{}` with {tasks} goes to the trash and can be taken back for {} days", reply.name, reply.days_in_trash)
+}
+
+/// A place that went to the trash, or would.
+pub fn deleted(reply: &Deleted, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.id.to_string());
+    }
+    if !reply.done {
+        return paper.line(delete_question(reply));
+    }
+    paper.line(format!("{} {} is in the trash with {}", reply.id.short(), reply.name, count(reply.tasks.total(), "task")));
+    paper.line(format!("take it back within {} days: frith workspace unarchive {}", reply.days_in_trash, reply.id.short()));
+}
