@@ -146,6 +146,7 @@ mod tests {
                 StatusChange { status: Status::NotStarted, moved_to: None, by: ada(), machine: oak(), at: ago(100) },
                 StatusChange { status: Status::Ongoing, moved_to: None, by: By::Node, machine: oak(), at: ago(3) },
             ],
+            places: vec![app()],
         }
     }
 

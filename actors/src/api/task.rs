@@ -187,6 +187,8 @@ pub struct TaskDetail {
     pub thread: Vec<Message>,
     /// Every change of its status or place, oldest first.
     pub history: Vec<StatusChange>,
+    /// The places its history names.
+    pub places: Vec<PlaceName>,
 }
 
 /// Tasks that were moved.

@@ -1,5 +1,7 @@
 //! Tasks: adding, listing, changing, moving, and handing out the next one.
 
+use std::collections::BTreeSet;
+
 use frith_store::{
     docs::log::Fact,
     error::Failure,
@@ -229,11 +231,15 @@ fn info(view: &View<'_>, id: TaskId, place: &Place) -> Result<task::TaskInfo, Fa
 
 fn detail(view: &View<'_>, standing: Standing) -> Result<task::TaskDetail, Failure> {
     let id = standing.task.id;
+    let history = view.history(id)?;
+    let named: BTreeSet<PlaceId> = history.iter().filter_map(|change| change.moved_to).collect();
+    let places = named.into_iter().filter_map(|place| view.place(place).transpose());
     Ok(task::TaskDetail {
         place: name(&standing.place),
         body: view.body(id)?,
         thread: view.messages(id)?,
-        history: view.history(id)?,
+        places: places.map(|place| place.map(|place| name(&place))).collect::<Result<_, _>>()?,
+        history,
         task: standing.task,
     })
 }

@@ -1,5 +1,8 @@
 use frith_actors::api::task::{MovedTasks, Replied, TaskDetail, TaskInfo, Tasks};
-use frith_store::model::{Assignee, By, Message, StatusChange, Task};
+use frith_store::{
+    id::PlaceId,
+    model::{Assignee, By, Message, Task},
+};
 
 use super::paper::{Paper, by, count};
 
@@ -67,7 +70,7 @@ pub fn show_task(reply: &TaskDetail, paper: &mut Paper) {
         paper.block(&reply.body);
     }
     thread(&reply.thread, paper);
-    history(&reply.history, paper);
+    history(reply, paper);
 }
 
 fn thread(messages: &[Message], paper: &mut Paper) {
@@ -78,15 +81,16 @@ fn thread(messages: &[Message], paper: &mut Paper) {
     }
 }
 
-fn history(changes: &[StatusChange], paper: &mut Paper) {
-    if changes.is_empty() {
+fn history(reply: &TaskDetail, paper: &mut Paper) {
+    if reply.history.is_empty() {
         return;
     }
+    let named = |id: PlaceId| reply.places.iter().find(|place| place.id == id).map_or_else(|| id.short(), |place| place.name.clone());
     paper.gap();
     paper.heading("History");
-    for change in changes {
+    for change in &reply.history {
         let what = match change.moved_to {
-            Some(place) => format!("moved to {}", place.short()),
+            Some(place) => format!("moved to {}", named(place)),
             None => change.status.word().to_owned(),
         };
         paper.line(format!("  {what}, by {}, {}", by(&change.by), paper.ago(change.at)));

@@ -187,7 +187,7 @@ impl<'a> Making<'a> {
                 other => other?,
             }
         }
-        let start_in = path.join(&one.subfolder);
+        let start_in = links::below(&path, &one.subfolder);
         Ok(MadeFolder { path, start_in, way: self.plan.way(), branch: self.plan.branch(), commit })
     }
 

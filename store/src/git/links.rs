@@ -114,3 +114,8 @@ fn registered(record: &Path) -> io::Result<Option<Registered>> {
     };
     Ok(Some(Registered { record: record.to_path_buf(), folder, locked }))
 }
+
+/// A folder below another, which is the other itself when nothing is between.
+pub(super) fn below(folder: &Path, subfolder: &Path) -> PathBuf {
+    if subfolder.as_os_str().is_empty() { folder.to_path_buf() } else { folder.join(subfolder) }
+}

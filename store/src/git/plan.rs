@@ -165,7 +165,7 @@ pub fn plan(source: &Path, fork: &ForkFolder, limits: Limits) -> Result<FolderPl
         Standing::Copy => Work::Reuse { start_in: fork.folder(), worktree: None },
         Standing::Worktree(reused) => {
             let subfolder = repository.as_ref().map_or(Path::new(""), |one| below_top(&source, one));
-            let start_in = fork.folder().join(subfolder);
+            let start_in = links::below(&fork.folder(), subfolder);
             if !start_in.is_dir() {
                 return Err(PlanError::StartGone { folder: start_in });
             }
