@@ -4,8 +4,9 @@
 //! named before it.
 
 mod environment;
-mod args;
+mod shell;
 mod failure;
+mod args;
 mod confirm;
 mod progress;
 mod log;

@@ -21,7 +21,7 @@ use crate::{
     failure::{Failure, Told},
     log,
     progress::Story,
-    render::quoted,
+    shell::quoted,
     start,
 };
 

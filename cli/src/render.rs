@@ -11,7 +11,7 @@ mod workspace;
 pub use agents::{launched, sessions, show_agent, stopped, whoami};
 pub use fork::{merge_question, merged, spun_up};
 pub use node::{doctor, down, quickstart, settings, status};
-pub use paper::{Look, Paper, put, quoted, wants_colour};
+pub use paper::{Look, Paper, put, wants_colour};
 pub use task::{added, moved, next, replied, show_task, tasks};
 pub use workspace::{delete_question, deleted, made, place, places};
 

@@ -12,6 +12,8 @@ use std::{
 use frith_store::{blobs::Blobs, error::StoreError, id::BlobHash, open::Disk};
 use redb::StorageBackend;
 
+use crate::dice::Dice;
+
 /// The bytes that a disk writes whole or not at all.
 const SECTOR: usize = 512;
 /// The bytes that a file takes from the disk at a time.
@@ -49,7 +51,7 @@ impl SimDisk {
     /// An empty disk, whose power cuts follow from `seed`.
     pub fn new(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(State {
-            dice: Dice(seed),
+            dice: Dice::new(seed, "disk"),
             synced: Vec::new(),
             current: Vec::new(),
             unsynced: Vec::new(),
@@ -259,19 +261,5 @@ impl Blobs for Handle {
     fn get(&self, hash: BlobHash) -> Result<Vec<u8>, StoreError> {
         let state = self.live().map_err(|error| StoreError::from_io("read a text", error))?;
         state.blobs.get(&hash).cloned().ok_or(StoreError::Blob { hash, damaged: false })
-    }
-}
-
-/// Numbers that follow from a seed (splitmix64).
-#[derive(Debug, Clone)]
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
     }
 }

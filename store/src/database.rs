@@ -26,7 +26,15 @@ pub struct Database {
     path: PathBuf,
     cache_bytes: usize,
     backend: Arc<dyn StorageBackend>,
-    file: RwLock<Option<File>>,
+    writable: bool,
+    slot: RwLock<Slot>,
+}
+
+enum Slot {
+    Open(File),
+    /// A read or a write failed; the next use opens the file again.
+    Failed,
+    Closed,
 }
 
 enum File {
@@ -40,10 +48,7 @@ impl Database {
     /// # Errors
     /// The file is damaged, in use, or cannot be read or written.
     pub fn open(backend: Arc<dyn StorageBackend>, path: PathBuf, cache_bytes: usize) -> Result<Self, StoreError> {
-        let database = Self { path, cache_bytes, backend, file: RwLock::new(None) };
-        let file = database.open_file()?;
-        *database.file.write().unwrap_or_else(PoisonError::into_inner) = Some(File::Writable(file));
-        Ok(database)
+        Self::open_as(backend, path, cache_bytes, true)
     }
 
     /// Opens the rows in `backend` without writing to it.
@@ -51,10 +56,14 @@ impl Database {
     /// # Errors
     /// The file is damaged, in use, or was not closed cleanly.
     pub fn open_read_only(backend: Arc<dyn StorageBackend>, path: PathBuf, cache_bytes: usize) -> Result<Self, StoreError> {
-        let mut builder = redb::Builder::new();
-        builder.set_cache_size(cache_bytes);
-        let file = guarded(&path, || builder.open_read_only_with_backend(Shared(Arc::clone(&backend))))?;
-        Ok(Self { path, cache_bytes, backend, file: RwLock::new(Some(File::ReadOnly(file))) })
+        Self::open_as(backend, path, cache_bytes, false)
+    }
+
+    fn open_as(backend: Arc<dyn StorageBackend>, path: PathBuf, cache_bytes: usize, writable: bool) -> Result<Self, StoreError> {
+        let database = Self { path, cache_bytes, backend, writable, slot: RwLock::new(Slot::Failed) };
+        let file = database.open_file()?;
+        *database.slot.write().unwrap_or_else(PoisonError::into_inner) = Slot::Open(file);
+        Ok(database)
     }
 
     /// What people know the file as.
@@ -75,6 +84,13 @@ impl Database {
     /// # Errors
     /// The file cannot be read.
     pub fn begin_read(&self) -> Result<ReadRows, StoreError> {
+        self.try_begin_read().or_else(|_| {
+            self.close_failed();
+            self.try_begin_read()
+        })
+    }
+
+    fn try_begin_read(&self) -> Result<ReadRows, StoreError> {
         let transaction = self.with_file(|file| {
             match file {
                 File::Writable(database) => database.begin_read(),
@@ -101,7 +117,7 @@ impl Database {
             Ok((_, Keep::Nothing)) | Err(_) => transaction.abort().map_err(|error| self.storage_error(redb::Error::from(error))),
         };
         let outcome = outcome.and_then(|(answer, _)| ended.map(|()| answer));
-        if outcome.as_ref().is_err_and(|error| !matches!(error, StoreError::Document { .. } | StoreError::RefusedAfterWriting)) {
+        if outcome.as_ref().is_err_and(may_have_failed_the_file) {
             self.close_failed();
         }
         outcome
@@ -133,11 +149,11 @@ impl Database {
     /// # Errors
     /// The last writes could not be made durable.
     pub fn close(&self) -> Result<(), StoreError> {
-        let file = self.file.write().unwrap_or_else(PoisonError::into_inner).take();
-        match file {
-            Some(File::Writable(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
-            Some(File::ReadOnly(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
-            None => Ok(()),
+        let slot = std::mem::replace(&mut *self.slot.write().unwrap_or_else(PoisonError::into_inner), Slot::Closed);
+        match slot {
+            Slot::Open(File::Writable(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
+            Slot::Open(File::ReadOnly(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
+            Slot::Failed | Slot::Closed => Ok(()),
         }
     }
 
@@ -146,9 +162,9 @@ impl Database {
     /// # Errors
     /// The file cannot be written, or a reader is still there.
     pub fn shrink(&self) -> Result<bool, StoreError> {
-        match self.file.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            Some(File::Writable(database)) => database.compact().map_err(|error| self.storage_error(redb::Error::from(error))),
-            Some(File::ReadOnly(_)) | None => Ok(false),
+        match &mut *self.slot.write().unwrap_or_else(PoisonError::into_inner) {
+            Slot::Open(File::Writable(database)) => database.compact().map_err(|error| self.storage_error(redb::Error::from(error))),
+            Slot::Open(File::ReadOnly(_)) | Slot::Failed | Slot::Closed => Ok(false),
         }
     }
 
@@ -165,26 +181,36 @@ impl Database {
     }
 
     fn with_file<T>(&self, run: impl FnOnce(&File) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Some(file) = self.file.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Slot::Open(file) = &*self.slot.read().unwrap_or_else(PoisonError::into_inner) {
             return run(file);
         }
-        let mut slot = self.file.write().unwrap_or_else(PoisonError::into_inner);
-        if slot.is_none() {
-            *slot = Some(File::Writable(self.open_file()?));
+        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+        if let Slot::Failed = &*slot {
+            *slot = Slot::Open(self.open_file()?);
         }
-        run(slot.as_ref().expect("the file was opened in the lines above"))
+        match &*slot {
+            Slot::Open(file) => run(file),
+            Slot::Failed | Slot::Closed => Err(StoreError::Closed),
+        }
     }
 
     fn close_failed(&self) {
-        self.file.write().unwrap_or_else(PoisonError::into_inner).take();
+        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+        if let Slot::Open(_) = &*slot {
+            *slot = Slot::Failed;
+        }
     }
 
-    fn open_file(&self) -> Result<redb::Database, StoreError> {
+    fn open_file(&self) -> Result<File, StoreError> {
         let mut builder = redb::Builder::new();
         builder.set_cache_size(self.cache_bytes);
-        let database = guarded(&self.path, || builder.create_with_backend(Shared(Arc::clone(&self.backend))))?;
+        let backend = Shared(Arc::clone(&self.backend));
+        if !self.writable {
+            return guarded(&self.path, || builder.open_read_only_with_backend(backend)).map(File::ReadOnly);
+        }
+        let database = guarded(&self.path, || builder.create_with_backend(backend))?;
         self.begin_tables(&database)?;
-        Ok(database)
+        Ok(File::Writable(database))
     }
 
     fn begin_tables(&self, database: &redb::Database) -> Result<(), StoreError> {
@@ -263,6 +289,12 @@ impl RowsMut for WriteRows<'_> {
         table.remove(key).map_err(|error| storage_error(self.path, error.into()))?;
         Ok(())
     }
+}
+
+/// After these redb answers nothing more until its file is opened again.
+fn may_have_failed_the_file(error: &StoreError) -> bool {
+    use StoreError::{Corrupt, Full, Interrupted, Io, ReadOnly};
+    matches!(error, Io { .. } | Full | Interrupted | Corrupt { .. } | ReadOnly { .. })
 }
 
 fn scan(

@@ -91,6 +91,9 @@ pub enum StoreError {
     /// A request was refused after it had written, so the batch it was in was given up.
     #[error("a request wrote before it was refused, so nothing of its batch was written")]
     RefusedAfterWriting,
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
     /// The file was closed while it was being read, after a failure to write.
     #[error("the store was closed by an earlier failure")]
     Interrupted,
@@ -132,6 +135,7 @@ impl StoreError {
             Self::Document { .. } | Self::Row { .. } | Self::BrokenChain { .. } => "`frith doctor` shows what is affected".into(),
             Self::Blob { .. } => "it comes back with a machine that has it, or with `frith restore <backup>`".into(),
             Self::Interrupted => "run it again".into(),
+            Self::Closed => "start the node again".into(),
             Self::Io { .. } | Self::RefusedAfterWriting => return None,
         })
     }

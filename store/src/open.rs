@@ -217,11 +217,39 @@ impl Store {
         self.database.settle()
     }
 
+    /// Puts up to `most` documents with many changes into one piece each. Says how many there were: call it again while that
+    /// is not zero. No request waits for it but for the time of one call, so it is for when the node is idle.
+    ///
+    /// # Errors
+    /// The rows cannot be read or written.
+    pub fn compact(&self, most: usize) -> Result<usize, StoreError> {
+        let _alone = self.desk();
+        self.database.write(|rows| {
+            let long = facts::long_documents(rows, most)?;
+            for doc in &long {
+                if let Err(error) = facts::compact(rows, *doc)? {
+                    tracing::error!(%doc, %error, "a document was not compacted");
+                }
+            }
+            Ok((long.len(), if long.is_empty() { Keep::Nothing } else { Keep::Commit }))
+        })
+    }
+
+    /// Derives all views anew from documents and logs.
+    ///
+    /// # Errors
+    /// The rows cannot be read or written.
+    pub fn rebuild_views(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StoreError> {
+        let _alone = self.desk();
+        self.database.write(|rows| self.rebuild_in(rows, progress).map(|()| ((), Keep::Commit)))
+    }
+
     /// Closes the store cleanly, so that the next opening has nothing to mend.
     ///
     /// # Errors
     /// The last writes could not be made durable.
     pub fn close(&self) -> Result<(), StoreError> {
+        let _alone = self.desk();
         self.database.close()
     }
 
@@ -356,20 +384,23 @@ mod tests {
         tx::{NewPlace, NewTask},
     };
 
-    struct Plain;
+    struct Key(ed25519_dalek::SigningKey);
 
-    impl Signer for Plain {
+    impl Signer for Key {
         fn public_key(&self) -> [u8; 32] {
-            [7; 32]
+            self.0.verifying_key().to_bytes()
         }
         fn sign(&self, message: &[u8]) -> [u8; 64] {
-            let hash = blake3::hash(message);
-            std::array::from_fn(|i| hash.as_bytes()[i % 32])
+            ed25519_dalek::Signer::sign(&self.0, message).to_bytes()
         }
     }
 
+    fn key() -> Key {
+        Key(ed25519_dalek::SigningKey::from_bytes(&[7; 32]))
+    }
+
     fn identity(run: u8) -> Identity {
-        Identity { machine: MachineId::of_key(&[7; 32]), incarnation: [run; 8], signer: Arc::new(Plain) }
+        Identity { machine: MachineId::of_key(&key().public_key()), incarnation: [run; 8], signer: Arc::new(key()) }
     }
 
     fn memory() -> Store {
@@ -467,5 +498,38 @@ mod tests {
         assert!(store.read::<_, StoreError>(|view| view.places()).unwrap().is_empty());
         let refused = store.write(at(1), |_| Err::<(), _>(Refusal::Stale.into()));
         assert!(matches!(refused, Err(Failure::Refused(_))));
+    }
+
+    #[test]
+    fn the_tip_of_every_document_is_signed_and_counted_in_its_bucket() {
+        let store = memory();
+        store
+            .write(at(1), |tx| {
+                tx.found_team(TeamId::from_bytes([9; 16]), "laptop", &person())?;
+                tx.create_place(place(1, "app", PlaceKind::Workspace), &person())?;
+                tx.create_task(task(2, 1), &person())?;
+                tx.add_message(TaskId::from_bytes([2; 16]), "one", &person())?;
+                tx.add_message(TaskId::from_bytes([2; 16]), "two", &person())
+            })
+            .unwrap();
+        let rows = store.database.begin_read().unwrap();
+        let writer = identity(1).writer();
+        let mut buckets = std::collections::BTreeMap::<u8, [u8; 32]>::new();
+        for (doc, meta) in facts::documents(&rows).unwrap() {
+            let frontier = facts::frontier(&rows, doc).unwrap();
+            assert_eq!(frontier.values().map(|tip| tip.seq).sum::<u64>(), meta.changes);
+            let (tip, signed) = (frontier[&writer], facts::signature(&rows, doc, writer).unwrap().unwrap());
+            assert_eq!(signed.seq, tip.seq);
+            let signature = ed25519_dalek::Signature::from_slice(&signed.signature).unwrap();
+            key().0.verifying_key().verify_strict(&facts::tip_bytes(doc, writer, tip), &signature).unwrap();
+            let bucket = buckets.entry(facts::bucket_of(doc)).or_default();
+            for (writer, tip) in frontier {
+                bucket.iter_mut().zip(facts::tip_digest(doc, writer, tip)).for_each(|(sum, part)| *sum ^= part);
+            }
+        }
+        for bucket in 0..=u8::MAX {
+            assert_eq!(facts::bucket_digest(&rows, bucket).unwrap(), buckets.get(&bucket).copied().unwrap_or_default());
+        }
+        assert_eq!(store.stats().unwrap().documents, facts::documents(&rows).unwrap().len() as u64);
     }
 }

@@ -1,7 +1,10 @@
+//! Agents: launched, listed, shown, stopped.
+
 use frith_actors::api::agents::{AgentInfo, Agents, Identity};
 use frith_store::model::{Agent, EndHow};
 
-use super::paper::{Paper, by, quoted};
+use super::paper::{Paper, by};
+use crate::shell::quoted;
 
 /// An agent that was launched.
 pub fn launched(reply: &AgentInfo, paper: &mut Paper) {

@@ -1,3 +1,5 @@
+//! Forks: spun up, merged, and what a merge would take away.
+
 use frith_actors::api::fork::{FolderFate, Merged, MergedFolder, SpunUp};
 use frith_store::model::CheckoutKind;
 

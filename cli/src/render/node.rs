@@ -1,3 +1,5 @@
+//! The node itself: status, its end, what the doctor found, where the configuration comes from.
+
 use frith_actors::api::node::{NodeStatus, Stopped};
 
 use super::paper::{Paper, bytes, count};

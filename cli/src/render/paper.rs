@@ -1,3 +1,6 @@
+//! A sheet of text: lines, facts, tables that fit the terminal, and the words for times, sizes and people. It never shows
+//! a control character that was not made here.
+
 use std::io::{self, IsTerminal as _, Write as _};
 
 use comfy_table::{ContentArrangement, Row, Table, presets};
@@ -176,13 +179,6 @@ pub fn bytes(number: u64) -> String {
     format!("{rest} {unit}")
 }
 
-/// A word as a shell reads it back, whatever is in it.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,~".contains(c);
-    let plain = !word.is_empty() && !word.starts_with('~') && word.chars().all(is_plain);
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
 /// Writes an answer to standard output.
 ///
 /// # Errors
@@ -214,15 +210,6 @@ mod tests {
             assert_eq!(ago(now, Timestamp::from_ms(now.ms() - seconds * 1000)), text);
         }
         assert_eq!(ago(now, Timestamp::from_ms(now.ms() + 9000)), "just now");
-    }
-
-    #[test]
-    fn g14_a_word_comes_back_from_a_shell_as_it_was() {
-        for word in ["plain", "a b", "$(touch x)", "it's", "", "~root", "`id`"] {
-            let done = std::process::Command::new("sh").args(["-c", &format!("printf %s {}", quoted(word))]).output().unwrap();
-            assert_eq!(String::from_utf8(done.stdout).unwrap(), word);
-        }
-        assert_eq!(quoted("my-app"), "my-app");
     }
 
     #[test]

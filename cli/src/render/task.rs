@@ -1,3 +1,5 @@
+//! Tasks: made, listed, shown, handed out, moved.
+
 use frith_actors::api::task::{MovedTasks, Replied, TaskDetail, TaskInfo, Tasks};
 use frith_store::{
     id::PlaceId,

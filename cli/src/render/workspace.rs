@@ -1,3 +1,5 @@
+//! Workspaces and forks as places: made, listed, shown, deleted.
+
 use frith_actors::api::workspace::{AgentHere, Deleted, PlaceInfo, Places};
 use frith_store::model::{CheckoutKind, Counts, Notice, PlaceKind, Settings, Status};
 

@@ -202,3 +202,66 @@ pub fn follow<T: DeserializeOwned>(segment: &Document, end: &mut ChainEnd) -> Re
     }
     Ok(entries)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{docs::About, id::Writer};
+
+    fn machine() -> MachineId {
+        MachineId::from_bytes([1; 8])
+    }
+
+    fn fact(n: u64) -> Fact {
+        Fact::Folder { place: PlaceId::from_bytes([n as u8; 16]), folder: None }
+    }
+
+    /// A segment with these entries, each put under its key as it is given.
+    fn segment(entries: &[(u64, Vec<u8>)]) -> Document {
+        let (mut document, _) = Document::born(&About::Log { machine: machine(), segment: 0 }).unwrap();
+        for (number, bytes) in entries {
+            let writer = Writer::new(machine(), [1; 8]);
+            document.edit(writer, Timestamp::from_ms(1), |tx, _| add_entry(tx, *number, bytes.clone())).unwrap();
+        }
+        document
+    }
+
+    fn chain(length: u64) -> Vec<(u64, Vec<u8>)> {
+        let mut previous = [0; 32];
+        let link = |number| {
+            let entry = Entry { number, previous, at: Timestamp::from_ms(number as i64), fact: fact(number) };
+            let bytes = postcard::to_stdvec(&entry).unwrap();
+            previous = entry_hash(&bytes);
+            (number, bytes)
+        };
+        (0..length).map(link).collect()
+    }
+
+    #[test]
+    fn a_log_is_followed_to_its_end() {
+        let (entries, mut end) = (chain(12), ChainEnd::default());
+        let followed = follow::<Fact>(&segment(&entries), &mut end).unwrap();
+        assert_eq!(followed.iter().map(|(entry, _)| entry.fact.clone()).collect::<Vec<_>>(), (0..12).map(fact).collect::<Vec<_>>());
+        assert_eq!(end, ChainEnd { entries: 12, hash: entry_hash(&entries[11].1) });
+        assert_eq!((ChainEnd { entries: 999, ..end }.segment(), ChainEnd { entries: 1_000, ..end }.segment()), (0, 1));
+    }
+
+    #[test]
+    fn a_changed_an_exchanged_and_a_missing_entry_are_found() {
+        let broken_at = |entries: &[(u64, Vec<u8>)]| match follow::<Fact>(&segment(entries), &mut ChainEnd::default()) {
+            Err(StoreError::BrokenChain { number }) => number,
+            other => panic!("{other:?}"),
+        };
+        let whole = chain(12);
+        let mut changed = whole.clone();
+        *changed[5].1.last_mut().unwrap() ^= 1;
+        assert!(matches!(broken_at(&changed), 5 | 6), "itself or what follows it");
+        let mut other = chain(12);
+        let entry = Entry { number: 5, previous: [0; 32], at: Timestamp::from_ms(1), fact: fact(5) };
+        other[5].1 = postcard::to_stdvec(&entry).unwrap();
+        assert_eq!(broken_at(&other), 5);
+        let mut missing = whole.clone();
+        missing.remove(5);
+        assert_eq!(broken_at(&missing), 5);
+    }
+}

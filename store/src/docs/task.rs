@@ -277,3 +277,222 @@ pub(crate) fn add_record(tx: &mut Transaction<'_>, map: &str, writer: Writer, se
     let map = map_in(tx, map)?;
     tx.put(map, record_key(writer, seq), record)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::docs::{About, RawChange, place, place::PlaceState};
+    use crate::{
+        id::{MachineId, TaskId},
+        model::{PlaceKind, Setting},
+    };
+
+    const REPLICAS: usize = 3;
+
+    /// One thing a replica does: an edit, or taking in what another one has.
+    #[derive(Debug, Clone)]
+    enum Step {
+        Edit { replica: usize, kind: u8, value: u8 },
+        Fetch { from: usize, to: usize },
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let edit = (0..REPLICAS, 0..8_u8, any::<u8>()).prop_map(|(replica, kind, value)| Step::Edit { replica, kind, value });
+        let fetch = (0..REPLICAS, 0..REPLICAS).prop_map(|(from, to)| Step::Fetch { from, to });
+        prop::collection::vec(prop_oneof![3 => edit, 1 => fetch], 1..40)
+    }
+
+    fn writer(replica: usize) -> Writer {
+        Writer::new(MachineId::from_bytes([replica as u8; 8]), [1; 8])
+    }
+
+    /// Replicas of one document, with every change that was ever made.
+    struct World {
+        replicas: Vec<Document>,
+        changes: Vec<RawChange>,
+        /// For each change by which replicas know it.
+        known: Vec<[bool; REPLICAS]>,
+    }
+
+    impl World {
+        fn new(about: &About) -> Self {
+            let (document, genesis) = Document::born(about).unwrap();
+            let again = Document::born(about).unwrap().1;
+            assert_eq!(genesis, again, "two machines make the same beginning");
+            Self { replicas: vec![document; REPLICAS], changes: vec![genesis], known: vec![[true; REPLICAS]] }
+        }
+
+        fn edit(&mut self, replica: usize, work: impl FnOnce(&mut Transaction<'_>, u64) -> Result<(), AutomergeError>) {
+            let change = self.replicas[replica].edit(writer(replica), Timestamp::from_ms(1), work).unwrap();
+            self.changes.extend(change.clone());
+            self.known.extend(change.map(|_| std::array::from_fn(|one| one == replica)));
+        }
+
+        fn fetch(&mut self, from: usize, to: usize) {
+            for (change, known) in self.changes.iter().zip(&mut self.known).filter(|(_, known)| known[from] && !known[to]) {
+                self.replicas[to].apply(std::iter::once(change.bytes.as_slice())).unwrap();
+                known[to] = true;
+            }
+        }
+
+        /// Every change in this order, some of them twice, to a replica that has seen nothing.
+        fn anew(&self, about: &About, order: &[prop::sample::Index]) -> Document {
+            let mut document = Document::born(about).unwrap().0;
+            let mut rest: Vec<&RawChange> = self.changes.iter().collect();
+            for index in order.iter().take(self.changes.len()) {
+                let change = rest.remove(index.index(rest.len()));
+                let twice = [change.bytes.as_slice(); 2];
+                document.apply(twice.into_iter().take(1 + change.bytes.len() % 2)).unwrap();
+            }
+            document.apply(rest.iter().map(|change| change.bytes.as_slice())).unwrap();
+            document
+        }
+    }
+
+    fn edit_task(world: &mut World, replica: usize, kind: u8, value: u8, at: usize) {
+        let token = OpenToken::from_bytes([at as u8 + 1; 16]);
+        let progress = |status, taken| postcard::to_stdvec(&Progress { status, taken }).unwrap();
+        let at = Timestamp::from_ms(at as i64);
+        let record =
+            postcard::to_stdvec(&MessageRecord { counter: u64::from(value), by: By::Node, at, text: Text::Inline(value.to_string()) });
+        world.edit(replica, |tx, seq| {
+            touch(tx, at)?;
+            match kind {
+                0 => set_title(tx, format!("title {value}")),
+                1 => close(tx, if value.is_multiple_of(2) { Status::Completed } else { Status::Rejected }),
+                2 => open(tx, token).and_then(|()| set_progress(tx, progress(Status::Ongoing, Some(token)))),
+                3 => open(tx, token).and_then(|()| set_progress(tx, progress(Status::NotStarted, None))),
+                4 => set_progress(tx, progress(Status::Blocked, None)),
+                5 => set_place(tx, PlaceId::from_bytes([1; 16]), PlaceId::from_bytes([value; 16])),
+                6 => set_clear_context(tx, (value > 85).then_some(value > 170)),
+                _ => add_record(tx, MESSAGES, writer(replica), seq, record.unwrap()),
+            }
+        });
+    }
+
+    fn born_task(world: &mut World) {
+        let birth = Birth {
+            title: "task".into(),
+            body: postcard::to_stdvec(&Text::Inline("text".into())).unwrap(),
+            place: PlaceId::from_bytes([1; 16]),
+            assignee: Assignee::Agent,
+            position: 0,
+            at: Timestamp::from_ms(1),
+            by: postcard::to_stdvec(&By::Node).unwrap(),
+            allow_all_commands: false,
+            clear_context: None,
+            token: OpenToken::from_bytes([255; 16]),
+        };
+        world.edit(0, |tx, _| give_birth(tx, birth));
+        (1..REPLICAS).for_each(|to| world.fetch(0, to));
+    }
+
+    /// What the tokens say without Automerge: a close takes exactly the openings its replica knew.
+    #[derive(Clone, Default)]
+    struct Openings {
+        put: Vec<OpenToken>,
+        seen: std::collections::BTreeSet<OpenToken>,
+    }
+
+    proptest! {
+        #[test]
+        fn f16_tasks_come_out_equal_whatever_the_order_and_duplication(
+            steps in steps(),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 64),
+        ) {
+            let about = About::Task { task: TaskId::from_bytes([1; 16]) };
+            let mut world = World::new(&about);
+            born_task(&mut world);
+            let mut openings = vec![Openings { put: vec![OpenToken::from_bytes([255; 16])], ..Openings::default() }; REPLICAS];
+            for (at, step) in steps.into_iter().enumerate() {
+                match step {
+                    Step::Edit { replica, kind, value } => {
+                        edit_task(&mut world, replica, kind, value, at);
+                        let here = &mut openings[replica];
+                        match kind {
+                            1 => here.seen.extend(here.put.iter()),
+                            2 | 3 => here.put.push(OpenToken::from_bytes([at as u8 + 1; 16])),
+                            _ => {}
+                        }
+                    }
+                    Step::Fetch { from, to } => {
+                        world.fetch(from, to);
+                        let there = openings[from].clone();
+                        openings[to].put.extend(there.put);
+                        openings[to].seen.extend(there.seen);
+                    }
+                }
+            }
+            (1..REPLICAS).for_each(|from| world.fetch(from, 0));
+            let whole = &world.replicas[0];
+            let state = TaskState::read(whole).unwrap();
+            for other in [world.anew(&about, &order), world.anew(&about, &order[32..])] {
+                prop_assert_eq!(TaskState::read(&other).unwrap(), state.clone());
+                prop_assert_eq!(messages(&other), messages(whole));
+                prop_assert_eq!(other.tips(), whole.tips());
+            }
+            let all_seen = openings.iter().flat_map(|one| &one.put).all(|token| openings.iter().any(|one| one.seen.contains(token)));
+            prop_assert_eq!(state.status().is_finished(), all_seen);
+        }
+
+        #[test]
+        fn f16_places_come_out_equal_whatever_the_order_and_duplication(
+            steps in steps(),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 64),
+        ) {
+            let about = About::Place { place: PlaceId::from_bytes([1; 16]), kind: PlaceKind::Workspace };
+            let mut world = World::new(&about);
+            let by = postcard::to_stdvec(&By::Node).unwrap();
+            world.edit(0, |tx, _| {
+                place::give_birth(tx, Timestamp::from_ms(1), by, None)?;
+                place::set_name(tx, "app".into())
+            });
+            for step in steps {
+                match step {
+                    Step::Fetch { from, to } => world.fetch(from, to),
+                    Step::Edit { replica, kind, value } => world.edit(replica, |tx, _| match kind {
+                        0 => place::set_name(tx, format!("name-{value}")),
+                        1 => place::set_archived(tx, value % 2 == 0),
+                        2 => place::set_deleted(tx, (value % 2 == 0).then(|| Timestamp::from_ms(i64::from(value)))),
+                        3 => place::set_icon(tx, value.to_string()),
+                        _ => place::set_register(tx, Setting::SendDelay.key(), vec![value % 128]),
+                    }),
+                }
+            }
+            (1..REPLICAS).for_each(|from| world.fetch(from, 0));
+            let state = PlaceState::read(&world.replicas[0]).unwrap();
+            for order in [&order[..], &order[32..]] {
+                let other = world.anew(&about, order);
+                prop_assert_eq!(PlaceState::read(&other).unwrap(), state.clone());
+            }
+        }
+    }
+
+    #[test]
+    fn f05_thousands_of_changes_made_while_others_arrive_save_and_load_the_same() {
+        let about = About::Task { task: TaskId::from_bytes([1; 16]) };
+        let mut world = World::new(&about);
+        born_task(&mut world);
+        for at in 0..600 {
+            edit_task(&mut world, at % REPLICAS, [0, 4, 7][at % 3], at as u8, at % 200);
+            if at % 50 == 0 {
+                world.fetch(at % REPLICAS, (at + 1) % REPLICAS);
+            }
+        }
+        (1..REPLICAS).for_each(|from| world.fetch(from, 0));
+        let document = &world.replicas[0];
+        let stored =
+            crate::docs::Stored { snapshot: Some(document.snapshot().unwrap()), changes: Vec::new(), tips: document.tips().clone() };
+        let loaded = Document::load(document.id(), stored).unwrap();
+        assert_eq!(TaskState::read(&loaded), TaskState::read(document));
+        assert_eq!(messages(&loaded), messages(document));
+        let cut = crate::docs::Stored {
+            snapshot: None,
+            changes: world.changes[..9].iter().map(|change| change.bytes.clone()).collect(),
+            tips: document.tips().clone(),
+        };
+        assert!(Document::load(document.id(), cut).is_err(), "a change that is missing is noticed");
+    }
+}

@@ -1,0 +1,338 @@
+//! The store on a real disk: what it opens, what it refuses to open, what it survives; and its queues under many callers.
+
+#![expect(clippy::unwrap_used, reason = "what a test rests on fails it by panicking")]
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc};
+
+use frith_sim::workload::{FIRST, Request, Workload, carry_out, person};
+use frith_store::{
+    blobs::BlobFolder,
+    database::{Database, Keep},
+    docs::{About, CHANGES_MOST, log::Fact},
+    error::{Failure, StoreError},
+    facts::DocumentMeta,
+    id::{CallId, MachineId, OpenToken, PlaceId, TaskId},
+    model::{Assignee, By, Status},
+    open::{Disk, Identity, Options, Signer, Store, file_backend, file_backend_read_only},
+    refusal::{PlaceNamed, Refusal},
+    rows::{Key, RowsMut as _, Scan, Table, scan_prefix},
+    time::Timestamp,
+    tx::{NewTask, TaskEdit},
+};
+use proptest::prelude::*;
+
+struct Plain;
+
+impl Signer for Plain {
+    fn public_key(&self) -> [u8; 32] {
+        [7; 32]
+    }
+    fn sign(&self, message: &[u8]) -> [u8; 64] {
+        std::array::from_fn(|i| message[i % message.len()])
+    }
+}
+
+fn identity(run: u8) -> Identity {
+    Identity { machine: MachineId::of_key(&[7; 32]), incarnation: [run; 8], signer: Arc::new(Plain) }
+}
+
+fn disk(home: &Path) -> Result<Disk, StoreError> {
+    Ok(Disk { backend: file_backend(&home.join("store.redb"))?, blobs: Arc::new(BlobFolder::new(home.join("blobs"))) })
+}
+
+fn open(home: &Path, run: u8) -> Result<Store, StoreError> {
+    Store::open(disk(home)?, identity(run), Options::at(&home.join("store.redb")))
+}
+
+fn give(store: &Store, requests: Vec<Request>) {
+    for request in requests {
+        store.write(Timestamp::from_ms(1), move |tx| carry_out(tx, request)).unwrap();
+    }
+}
+
+/// A store with a team, a workspace and this many tasks.
+fn with_tasks(home: &Path, tasks: u8) -> Store {
+    let store = open(home, 1).unwrap();
+    give(&store, Workload::beginning());
+    give(&store, (1..=tasks).map(|n| Request::Task(Box::new(new_task(n, Assignee::Agent)))).collect());
+    store
+}
+
+fn new_task(n: u8, assignee: Assignee) -> NewTask {
+    NewTask {
+        id: TaskId::from_bytes([n; 16]),
+        place: PlaceId::from_bytes(FIRST),
+        title: format!("task {n}"),
+        body: "b".repeat(5_000),
+        assignee,
+        position: Some(i64::from(n)),
+        allow_all_commands: false,
+        clear_context: None,
+        token: OpenToken::from_bytes([n; 16]),
+    }
+}
+
+fn counts(store: &Store) -> u64 {
+    store.read(|view| view.counts(PlaceId::from_bytes(FIRST))).unwrap().total()
+}
+
+/// Takes what is next, the way a node does it: choice and record in one transaction.
+fn take_next(store: &Store, caller: u8) -> Result<TaskId, Failure> {
+    let by = By::Person(format!("caller {caller}"));
+    store.write(Timestamp::from_ms(2), move |tx| {
+        let place = tx.require_place(PlaceId::from_bytes(FIRST))?;
+        let candidates = tx.next_candidates(place.id, &by)?;
+        let next = candidates.left.into_iter().next().or(candidates.waiting);
+        let task = next.ok_or(Refusal::QueueEmpty { place: PlaceNamed { id: place.id, name: place.name } })?;
+        let (call, token) = (CallId::from_bytes([caller; 16]), OpenToken::from_bytes([caller + 100; 16]));
+        tx.append(Fact::Taken { task: task.id, place: place.id, epoch: 1, holder: by, call, token })?;
+        Ok(task.id)
+    })
+}
+
+#[test]
+fn d02_ten_takers_get_five_tasks() {
+    let home = tempfile::tempdir().unwrap();
+    let store = with_tasks(home.path(), 5);
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let takers: Vec<_> = (1..=10)
+            .map(|caller| {
+                scope.spawn({
+                    let store = &store;
+                    move || take_next(store, caller)
+                })
+            })
+            .collect();
+        takers.into_iter().map(|taker| taker.join().unwrap()).collect()
+    });
+    let mut taken: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().ok()).collect();
+    taken.sort_unstable();
+    taken.dedup();
+    assert_eq!(taken.len(), 5);
+    assert_eq!(answers.iter().filter(|answer| matches!(answer, Err(Failure::Refused(_)))).count(), 5);
+    assert_eq!(store.check().unwrap(), []);
+}
+
+#[test]
+fn d09_a_task_that_nobody_takes_hides_none_behind_it() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path(), 1).unwrap();
+    give(&store, Workload::beginning());
+    let tasks = (1..=150).map(|n| new_task(n, if n < 150 { Assignee::Person } else { Assignee::Agent }));
+    give(&store, tasks.map(|task| Request::Task(Box::new(task))).collect());
+    assert_eq!(take_next(&store, 1).unwrap(), TaskId::from_bytes([150; 16]));
+    let place = PlaceId::from_bytes(FIRST);
+    let all: Vec<_> = store.read(|view| view.tasks(place, &[Status::NotStarted, Status::Ongoing])).unwrap();
+    assert_eq!(all.len(), 150, "a list is by state and has no window");
+    let first: Vec<_> = store.read(|view| view.tasks_limited(place, &[Status::NotStarted, Status::Ongoing], 130)).unwrap();
+    assert_eq!(first, all[..130]);
+}
+
+#[test]
+fn e08_e10_a_store_is_open_once_and_free_as_soon_as_its_process_is_gone() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("store.redb.lock"), "1").unwrap();
+    let store = open(home.path(), 1).unwrap();
+    let second = open(home.path(), 2);
+    assert!(matches!(second, Err(StoreError::InUse { .. })));
+    assert!(second.err().unwrap().hint().unwrap().contains("frith status"));
+    give(&store, Workload::beginning());
+    drop(store);
+    open(home.path(), 3).unwrap();
+}
+
+#[test]
+fn e09_one_damaged_document_leaves_the_others_at_work() {
+    let home = tempfile::tempdir().unwrap();
+    let store = with_tasks(home.path(), 3);
+    store.close().unwrap();
+    drop(store);
+    let damaged = About::Task { task: TaskId::from_bytes([2; 16]) }.doc_id();
+    edit_rows(home.path(), |rows| {
+        let mut keys = Vec::new();
+        scan_prefix(rows, Table::Facts, &Key::new(2).bytes(damaged.as_bytes()), &mut |key, _| {
+            keys.push(key.to_vec());
+            Ok(Scan::On)
+        })?;
+        rows.put(Table::Facts, &keys[0], b"no change")
+    });
+    let store = open(home.path(), 2).unwrap();
+    assert_eq!(counts(&store), 3, "what was derived can still be read");
+    let edit = |n: u8| {
+        let edit = TaskEdit { title: Some("new".into()), ..TaskEdit::default() };
+        store.write(Timestamp::from_ms(3), move |tx| tx.edit_task(TaskId::from_bytes([n; 16]), edit, &person()))
+    };
+    assert!(matches!(edit(2), Err(Failure::Broken(StoreError::Document { doc, .. })) if doc == damaged));
+    edit(1).unwrap();
+    store.rebuild_views(&mut |_, _| {}).unwrap();
+    assert_eq!(counts(&store), 2, "views built anew leave the damaged one out");
+    edit(3).unwrap();
+}
+
+#[test]
+fn f20_the_one_file_copied_while_closed_is_the_whole_store() {
+    let (home, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = with_tasks(home.path(), 3);
+    store.close().unwrap();
+    drop(store);
+    let names: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "the store, the blobs, and no file beside them: {names:?}");
+    fs::copy(home.path().join("store.redb"), copy.path().join("store.redb")).unwrap();
+    let copied = open(copy.path(), 2).unwrap();
+    assert_eq!(counts(&copied), 3);
+    assert_eq!(copied.read(|view| view.body(TaskId::from_bytes([1; 16]))).unwrap().len(), 5_000, "views hold whole texts");
+    assert!(fs::metadata(home.path().join("store.redb")).unwrap().permissions().mode() & 0o777 == 0o600);
+}
+
+#[test]
+fn a_damaged_store_says_so_offers_a_way_out_and_stays_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("store.redb");
+    drop(with_tasks(home.path(), 3));
+    let whole = fs::read(&path).unwrap();
+    let mut wrong_root = whole.clone();
+    wrong_root[64..192].fill(0xff);
+    for bytes in [b"this is no store at all".to_vec(), whole[..whole.len() / 3].to_vec(), wrong_root, vec![0; 9_000]] {
+        fs::write(&path, &bytes).unwrap();
+        let error = open(home.path(), 2).err().expect("a damaged store is not opened");
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+        assert!(error.hint().unwrap().contains("frith restore"));
+        assert!(fs::read(&path).unwrap().len() >= bytes.len(), "nothing is deleted");
+    }
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(counts(&open(home.path(), 3).unwrap()), 3);
+}
+
+#[test]
+fn a_newer_store_is_refused_and_left_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    drop(with_tasks(home.path(), 1));
+    edit_rows(home.path(), |rows| rows.put(Table::Local, &[1], &postcard::to_stdvec(&99_u32).unwrap()));
+    let error = open(home.path(), 2).err().unwrap();
+    assert!(matches!(error, StoreError::Newer { found: 99, known: 1 }));
+    assert!(error.hint().unwrap().contains("update frith"));
+    edit_rows(home.path(), |rows| rows.put(Table::Local, &[1], &postcard::to_stdvec(&1_u32).unwrap()));
+    assert_eq!(counts(&open(home.path(), 2).unwrap()), 1);
+}
+
+#[test]
+fn views_of_another_version_are_built_anew_from_documents_and_logs() {
+    let home = tempfile::tempdir().unwrap();
+    let store = with_tasks(home.path(), 3);
+    take_next(&store, 1).unwrap();
+    drop(store);
+    edit_rows(home.path(), |rows| {
+        rows.put(Table::Local, &[2], &postcard::to_stdvec(&0_u32).unwrap())?;
+        rows.put(Table::Views, &[1, 2, 3], b"of another version")?;
+        rows.delete(Table::Views, Key::new(7).bytes(&[1; 16]).as_slice())
+    });
+    let mut told = Vec::new();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let options = Options { progress: Box::new(move |done, of| sender.send((done, of)).unwrap()), ..Options::at(home.path()) };
+    let store = Store::open(disk(home.path()).unwrap(), identity(2), options).unwrap();
+    told.extend(receiver.try_iter());
+    assert_eq!(store.check().unwrap(), []);
+    assert_eq!((counts(&store), told.last().map(|(done, of)| done == of)), (3, Some(true)));
+}
+
+#[test]
+fn a_store_that_may_not_be_written_is_read() {
+    let home = tempfile::tempdir().unwrap();
+    drop(with_tasks(home.path(), 2));
+    let path = home.path().join("store.redb");
+    let read_only = || {
+        let blobs = Arc::new(BlobFolder::new(home.path().join("blobs")));
+        let disk = Disk { backend: file_backend_read_only(&path)?, blobs };
+        Store::open_read_only(disk, identity(2), Options::at(&path))
+    };
+    let store = read_only().unwrap();
+    assert_eq!(counts(&store), 2);
+    let refused = store.write(Timestamp::from_ms(1), |tx| Ok(tx.set_step(b"key", b"value")?));
+    assert!(matches!(refused, Err(Failure::Broken(StoreError::ReadOnly { .. }))));
+    assert_eq!(counts(&store), 2, "a write that was not allowed does not end the reading");
+}
+
+#[test]
+fn f05_f08_a_long_document_is_put_into_one_piece_off_the_way_and_loads_the_same() {
+    let home = tempfile::tempdir().unwrap();
+    let store = with_tasks(home.path(), 1);
+    let id = TaskId::from_bytes([1; 16]);
+    for n in 0..200_u8 {
+        let message = Request::Message(id, usize::from(n) + 1);
+        give(&store, vec![message]);
+    }
+    assert!(store.compact(8).unwrap() > 0);
+    while store.compact(8).unwrap() > 0 {}
+    assert_eq!(store.check().unwrap(), []);
+    drop(store);
+    let store = open(home.path(), 2).unwrap();
+    give(&store, vec![Request::Message(id, 7)]);
+    let messages = store.read(|view| view.messages(id)).unwrap();
+    assert_eq!(messages.iter().map(|message| message.text.len()).collect::<Vec<_>>()[198..], [199, 200, 7]);
+    assert_eq!(store.check().unwrap(), []);
+}
+
+#[test]
+fn a_thread_goes_on_in_parts_of_its_own_and_is_read_as_one() {
+    let world = frith_sim::disk::SimDisk::new(1);
+    let store = Store::open(world.mount(), identity(1), Options::at("store.redb".as_ref())).unwrap();
+    give(&store, Workload::beginning());
+    let id = TaskId::from_bytes([1; 16]);
+    give(&store, vec![Request::Task(Box::new(new_task(1, Assignee::Agent)))]);
+    store.write(Timestamp::from_ms(9), move |tx| (1..=1_010).try_for_each(|n| tx.add_message(id, &n.to_string(), &person()))).unwrap();
+    let messages = store.read(|view| view.messages(id)).unwrap();
+    assert!(messages.iter().map(|message| message.text.clone()).eq((1..=1_010).map(|n| n.to_string())));
+    let task = store.read::<_, Failure>(|view| view.require_task(id)).unwrap();
+    assert_eq!((task.messages, task.changed), (1_010, Timestamp::from_ms(9)));
+    assert_eq!(store.stats().unwrap().documents, 7, "the team, two places, the log, the task and two parts of its thread");
+}
+
+#[test]
+fn a_full_document_is_only_closed_and_moved() {
+    let home = tempfile::tempdir().unwrap();
+    drop(with_tasks(home.path(), 1));
+    let (id, at) = (TaskId::from_bytes([1; 16]), Timestamp::from_ms(1));
+    let about = About::Task { task: id };
+    edit_rows(home.path(), |rows| {
+        let meta = DocumentMeta { about: about.clone(), changes: CHANGES_MOST, loose: 2 };
+        rows.put(Table::Facts, Key::new(1).bytes(about.doc_id().as_bytes()).as_slice(), &postcard::to_stdvec(&meta).unwrap())
+    });
+    let store = open(home.path(), 2).unwrap();
+    let full = |outcome| matches!(outcome, Err(Failure::Refused(no)) if matches!(*no, Refusal::DocumentFull { changes: CHANGES_MOST }));
+    assert!(full(store.write(at, move |tx| tx.add_message(id, "more", &person()))));
+    assert!(full(store.write(at, move |tx| tx.edit_task(id, TaskEdit::default(), &person()))));
+    assert!(full(store.write(at, move |tx| tx.set_status(id, Status::Ongoing, OpenToken::from_bytes([9; 16]), &person()))));
+    store.write(at, move |tx| tx.set_status(id, Status::Completed, OpenToken::from_bytes([9; 16]), &person())).unwrap();
+    store.write(at, move |tx| Ok(tx.move_task(id, PlaceId::from_bytes([2; 16]), &person())?)).unwrap();
+}
+
+#[test]
+fn a_closed_store_answers_that_it_is_closed() {
+    let home = tempfile::tempdir().unwrap();
+    let store = with_tasks(home.path(), 1);
+    store.settle().unwrap();
+    store.close().unwrap();
+    assert!(matches!(store.read(|view| view.places()), Err(StoreError::Closed)));
+}
+
+/// Changes rows behind the store's back.
+fn edit_rows(home: &Path, edit: impl FnOnce(&frith_store::database::WriteRows<'_>) -> Result<(), StoreError>) {
+    let path = home.join("store.redb");
+    let database = Database::open(file_backend(&path).unwrap(), path, 1 << 20).unwrap();
+    database.write(|rows| edit(rows).map(|()| ((), Keep::Commit))).unwrap();
+    database.close().unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn f16_any_requests_leave_views_equal_to_views_built_anew(seed: u64, requests in 1_usize..60) {
+        let world = frith_sim::disk::SimDisk::new(seed);
+        let store = Store::open(world.mount(), identity(1), Options::at("store.redb".as_ref())).unwrap();
+        give(&store, Workload::beginning());
+        let mut workload = Workload::new(seed);
+        give(&store, (0..requests).map(|_| workload.request()).collect());
+        prop_assert_eq!(store.check().unwrap(), []);
+    }
+}
