@@ -143,7 +143,7 @@ struct AgainAfterPanic<'a>(&'a Db);
 
 impl Drop for AgainAfterPanic<'_> {
     fn drop(&mut self) {
-        if self.0.queue().committing {
+        if std::thread::panicking() {
             tracing::error!("a write panicked, and nothing of its group was written");
             self.0.start_committing();
         }
