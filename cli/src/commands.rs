@@ -13,7 +13,10 @@ use frith_actors::{
         lock::{HomeLock, Locked},
     },
 };
-use frith_store::{refusal::TEXT_MOST, text::PathText};
+use frith_store::{
+    refusal::TEXT_MOST,
+    text::{PathText, drawable},
+};
 use serde::Serialize;
 
 use crate::{
@@ -268,7 +271,7 @@ fn logs(run: &Run, args: &Logs) -> Done {
     };
     let mut following = log::Following::from_end(&path).map_err(failed)?;
     let lines = log::last_lines(&path, args.lines).map_err(failed)?;
-    render::put(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    render::put(&lines.iter().map(|line| drawable(line, false) + "\n").collect::<String>())?;
     if !args.follow {
         return Ok(YES);
     }
@@ -276,7 +279,7 @@ fn logs(run: &Run, args: &Logs) -> Done {
         std::thread::sleep(Duration::from_millis(200));
         let more = following.more().map_err(failed)?;
         if !more.is_empty() {
-            render::put(&String::from_utf8_lossy(&more))?;
+            render::put(&drawable(&String::from_utf8_lossy(&more), true))?;
         }
     }
 }

@@ -333,6 +333,17 @@ mod tests {
     }
 
     #[test]
+    fn e30_pipes_where_files_belong_keep_nobody_waiting() {
+        let home = tempfile::tempdir().unwrap();
+        for name in ["key", "node.log", "config.toml", "node.sock"] {
+            let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(home.path().join(name)).status().unwrap();
+            assert!(made.success());
+        }
+        let found = examine(&run(home.path()), &Doctor { fix: false });
+        assert!(["key", "configuration"].iter().all(|what| bad(&found).contains(what)), "{found:?}");
+    }
+
+    #[test]
     fn nothing_of_frith_at_all_is_nothing_bad_about_home_and_key() {
         let root = tempfile::tempdir().unwrap();
         let found = examine(&run(&root.path().join("home")), &Doctor { fix: false });

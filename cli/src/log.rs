@@ -69,7 +69,7 @@ pub fn last_lines(path: &Path, count: usize) -> io::Result<Vec<String>> {
 }
 
 fn tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = open_to_read(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_MOST)))?;
     let mut bytes = Vec::new();
@@ -77,6 +77,16 @@ fn tail(path: &Path) -> io::Result<String> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let is_cut = length > TAIL_MOST;
     Ok(if is_cut { text.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default() } else { text })
+}
+
+/// Opens a log without waiting for one who writes, should it be a pipe.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    ordinary(file)
+}
+
+fn ordinary(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("no ordinary file")) }
 }
 
 /// A log that is being followed: what is added to it, also when a new file is begun meanwhile.
@@ -92,7 +102,7 @@ impl Following {
     /// # Errors
     /// It cannot be read.
     pub fn from_end(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_to_read(path)?;
         let at = file.metadata()?.len();
         Ok(Self { path: path.to_owned(), file, at })
     }
@@ -105,7 +115,7 @@ impl Following {
         let mut bytes = self.rest()?;
         let newer = fs::metadata(&self.path).ok().zip(self.file.metadata().ok()).filter(|(now, then)| now.ino() != then.ino());
         if newer.is_some() {
-            self.file = File::open(&self.path)?;
+            self.file = open_to_read(&self.path)?;
             self.at = 0;
             bytes.extend(self.rest()?);
         }
@@ -170,8 +180,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("no ordinary file")) }
+    ordinary(OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?)
 }
 
 struct Writer {

@@ -55,7 +55,37 @@ fn page(command: &Command, name: &str) -> Result<String, Failure> {
         .title(title.to_uppercase())
         .source(concat!("frith ", env!("CARGO_PKG_VERSION")));
     man.render(&mut text).map_err(|error| Failure::Broken(Told::of(&error)))?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    let mut verbs = Vec::new();
+    list(command, name, &mut verbs);
+    if command.has_subcommands() {
+        text.push_str(".SH \"ALL COMMANDS\"\n");
+        text.extend(verbs);
+    }
+    Ok(text)
+}
+
+/// Every command below one, with what it is for, as troff.
+fn list(command: &Command, name: &str, into: &mut Vec<String>) {
+    for verb in shown(command) {
+        let name = format!("{name} {}", verb.get_name());
+        if !verb.has_subcommands() {
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            into.push(format!(".TP\n\\fB{}\\fR\n{}\n", escaped(&name), escaped(&about)));
+        }
+        list(verb, &name, into);
+    }
+}
+
+/// The commands of a command that people are shown.
+fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set())
+}
+
+/// Text that troff takes for no instruction of its own.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }
 
 fn write_all(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
@@ -64,8 +94,7 @@ fn write_all(command: &Command, name: &str, folder: &Path) -> Result<(), Failure
     fs::create_dir_all(folder).map_err(|error| failed(&error))?;
     let file = folder.join(format!("{}.1", name.replace(' ', "-")));
     fs::write(file, page(command, name)?).map_err(|error| failed(&error))?;
-    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set());
-    verbs.into_iter().try_for_each(|verb| write_all(verb, &format!("{name} {}", verb.get_name()), folder))
+    shown(command).try_for_each(|verb| write_all(verb, &format!("{name} {}", verb.get_name()), folder))
 }
 
 #[cfg(test)]
@@ -79,6 +108,8 @@ mod tests {
         let text = fs::read_to_string(folder.path().join("frith-task-add.1")).unwrap();
         assert!(text.contains(".TH FRITH-TASK-ADD 1") && text.contains("frith task add"), "{text}");
         assert!(fs::read_dir(folder.path()).unwrap().count() > 30);
+        let top = fs::read_to_string(folder.path().join("frith.1")).unwrap();
+        assert!(top.contains("\\fBfrith fork spin\\-up\\fR\nGive a task"), "{top}");
     }
 
     #[test]
