@@ -119,7 +119,7 @@ impl Caller {
     /// None is meant, or the caller may not touch it.
     pub fn place(&self, view: &View<'_>, named: Option<&PlaceRef>) -> Result<Place, Failure> {
         let id = match (named, &self.who) {
-            (Some(named), _) => view.find_place(named)?,
+            (Some(named), _) => find(view, named)?,
             (None, Who::Agent { place, .. }) => *place,
             (None, _) => self.place_here(view)?,
         };
@@ -166,6 +166,23 @@ impl Caller {
         let parent = parent_of(view, &place)?;
         Ok(Standing { task, place, parent })
     }
+}
+
+/// The place that is named. A name that no live place has, and one in the trash or a merged fork had, is answered with
+/// what became of it.
+fn find(view: &View<'_>, named_as: &PlaceRef) -> Result<PlaceId, Failure> {
+    let unknown = match view.find_place(named_as) {
+        Err(Failure::Refused(refusal)) if matches!(*refusal, Refusal::Unknown { .. }) => refusal,
+        found => return found,
+    };
+    let gone = view.places()?.into_iter().filter(|place| place.name == named_as.0 && !place.is_live());
+    let Some(place) = gone.max_by_key(|place| place.deleted.or(place.merged.as_ref().map(|merged| merged.at))) else {
+        return Err(unknown.into());
+    };
+    Err(match &place.merged {
+        Some(merged) => Refusal::AlreadyMerged { fork: named(&place), parent: named(&view.require_place(merged.into)?) }.into(),
+        None => Refusal::InTrash { place: named(&place) }.into(),
+    })
 }
 
 /// The parent of a fork.

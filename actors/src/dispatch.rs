@@ -50,7 +50,7 @@ impl Node {
         let who = self.who(peer).await?;
         let caller = Caller { who, folder: envelope.folder.clone(), here: self.here() };
         caller.may_ask(info)?;
-        dispatch(self, caller, envelope, progress).await
+        dispatch(self, caller, peer, envelope, progress).await
     }
 
     async fn who(&self, peer: Option<u32>) -> Result<Who, Failed> {
@@ -70,14 +70,15 @@ impl Node {
 struct Call<'a> {
     node: &'a Node,
     caller: Caller,
+    peer: Option<u32>,
     envelope: Envelope,
     progress: mpsc::Sender<Progress>,
 }
 
-async fn dispatch(node: &Node, caller: Caller, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Result<Answer, Failed> {
+async fn dispatch(node: &Node, caller: Caller, peer: Option<u32>, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Result<Answer, Failed> {
     use Operation as Op;
     let operation = envelope.operation.clone();
-    let call = Call { node, caller, envelope, progress };
+    let call = Call { node, caller, peer, envelope, progress };
     match operation {
         Op::NodeStatus(_) => reply(&status::status(node).await?),
         Op::NodeDown(_) => reply(&status::down(node).await?),
@@ -305,7 +306,7 @@ impl Call<'_> {
         let (caller, named) = (self.caller.clone(), request.workspace_id.clone());
         let place = self.node.ctx().db.read(move |view| Ok(handlers::fork::find(view, &caller, &named)?.id)).await?;
         let by: By = self.caller.by();
-        let asked = merge::Asked { fork: place, by, delete_folder: request.delete_folder, dry_run: request.dry_run };
+        let asked = merge::Asked { fork: place, by, delete_folder: request.delete_folder, dry_run: request.dry_run, caller: self.peer };
         let merged: fork::Merged = self.ask(place, move |reply| PlaceMsg::Merge { asked: Box::new(asked), reply }).await?;
         reply(&merged)
     }

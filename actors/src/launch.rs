@@ -340,6 +340,10 @@ async fn start(terminal: &TerminalRef, agent: AgentId, launch: Launch) -> Result
 async fn make_folder(carrying: &Carrying, terminal: &TerminalRef, agent: AgentId, plan: &FolderPlan) -> Result<PathBuf, Failed> {
     let ctx = &carrying.ctx;
     let (told, mut telling) = mpsc::unbounded_channel();
+    if let (Way::NewBranch, Some(base)) = (plan.way(), plan.base()) {
+        let note = format!("starts at commit {base}; uncommitted changes of {} are not in it", plan.source().display());
+        tell(carrying, terminal, Told::Line(note));
+    }
     let request = |reply: RpcReplyPort<Result<MadeFolder, MakeFault>>| ForkMsg::Make {
         plan: Box::new(plan.clone()),
         cancel: carrying.cancel.clone(),

@@ -3,14 +3,14 @@
 //! Until the commit nothing but the agent's end has happened; after it the merge is for ever, and a folder that is to go
 //! is named in a durable step that the next start finishes.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use frith_store::{
     docs::log::Fact,
     error::Failure,
     git::{FolderKind, FolderState},
     id::{AgentId, MachineId, PlaceId},
-    model::{Agent, By, Checkout, Place, Status},
+    model::{Agent, By, Checkout, Place, ProcessRef, Status},
     refusal::Refusal,
     rules::{
         merge::{Foreign, MergePlan, can_merge, opened_meanwhile},
@@ -18,6 +18,7 @@ use frith_store::{
         seat::can_decide,
     },
     tx::Tx,
+    text::PathText,
     view::View,
 };
 use ractor::{ActorRef, rpc::CallResult};
@@ -26,9 +27,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     api::fork::{FolderFate, Merged, MergedFolder},
     call::Failed,
-    caller::parent_of,
+    caller::{RunningAgent, parent_of},
     ctx::Ctx,
-    env::world::blocking,
+    env::{
+        process::{ProcessFacts, Processes},
+        world::blocking,
+    },
     fork::ForkMsg,
 };
 
@@ -46,6 +50,8 @@ pub struct Asked {
     pub delete_folder: bool,
     /// Only tell what would happen.
     pub dry_run: bool,
+    /// The process that asks.
+    pub caller: Option<u32>,
 }
 
 /// The durable step of a merge whose folder is to go.
@@ -158,7 +164,7 @@ async fn remove_left(ctx: &Ctx, asked: &Asked, left: Left, foreign: Option<Forei
         return Err(Refusal::ForeignProcess { fork: named(&names.fork), pid, name }.into());
     }
     let fate = if asked.dry_run {
-        FolderFate::Kept
+        FolderFate::ToBeRemoved
     } else {
         let (id, seen) = (asked.fork, look(fork).await?);
         let noted = seen.clone();
@@ -196,24 +202,59 @@ async fn foreign(ctx: &Ctx, asked: &Asked) -> Result<Option<Foreign>, Failed> {
     let checkouts = ctx.db.read(move |view| Ok(view.checkouts(id)?)).await?;
     let here = ctx.db.store().machine();
     let Some(folder) = checkouts.into_iter().find(|one| one.machine == here && one.removed.is_none()) else { return Ok(None) };
-    let (processes, running) = (ctx.env.processes.clone(), ctx.running.all());
-    let commands: Vec<String> = ctx.config.kinds.values().filter_map(|kind| kind.command.first().cloned()).collect();
-    let any = asked.delete_folder;
-    let found = blocking(&ctx.env.blocking, move || {
+    let look = Look {
+        processes: ctx.env.processes.clone(),
+        running: ctx.running.all(),
+        commands: ctx.config.kinds.values().filter_map(|kind| kind.command.first().cloned()).collect(),
+        any: asked.delete_folder,
+        caller: asked.caller,
+    };
+    blocking(&ctx.env.blocking, move || look.find_in(&folder.path)).await.map_err(Failed::from_work)?.map_err(Into::into)
+}
+
+/// What tells a process that may stay in a fork's folder from one that stands in the way.
+struct Look {
+    processes: Arc<dyn Processes>,
+    running: Vec<RunningAgent>,
+    commands: Vec<String>,
+    any: bool,
+    caller: Option<u32>,
+}
+
+impl Look {
+    fn find_in(&self, folder: &PathText) -> Result<Option<Foreign>, Refusal> {
         // What the system does not tell cannot stand in the way.
-        let inside = processes.working_in(folder.path.as_path()).unwrap_or_default();
-        inside.into_iter().find(|facts| {
-            let line = || {
-                std::iter::once(facts.process.clone())
-                    .chain(processes.ancestors(facts.process.pid.into(), 64).into_iter().map(|one| one.process))
-            };
-            let ours = running.iter().any(|agent| line().any(|process| Some(&process) == agent.process.as_ref()));
-            let name = facts.executable.to_string_lossy();
-            !ours && (any || commands.iter().any(|command| command.rsplit('/').next() == Some(&*name)))
-        })
-    });
-    let found = found.await.map_err(Failed::from_work)?;
-    Ok(found.map(|facts| Foreign { pid: facts.process.pid, name: facts.executable.to_string_lossy().into_owned() }))
+        for facts in self.processes.working_in(folder.as_path()).unwrap_or_default() {
+            if self.is_callers(&facts) {
+                if self.any {
+                    return Err(Refusal::StandsInFolder { folder: folder.clone() });
+                }
+            } else if !self.is_launched(&facts) && (self.any || self.is_agent(&facts)) {
+                let name = facts.executable.to_string_lossy().into_owned();
+                return Ok(Some(Foreign { pid: facts.process.pid, name }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn line(&self, pid: u32) -> impl Iterator<Item = ProcessRef> {
+        let own = self.processes.facts(pid.into()).ok().flatten();
+        own.into_iter().chain(self.processes.ancestors(pid.into(), 64)).map(|facts| facts.process)
+    }
+
+    fn is_callers(&self, facts: &ProcessFacts) -> bool {
+        self.caller.is_some_and(|caller| self.line(caller).any(|process| process == facts.process))
+    }
+
+    fn is_launched(&self, facts: &ProcessFacts) -> bool {
+        let is_agents = |process: &ProcessRef| self.running.iter().any(|agent| agent.process.as_ref() == Some(process));
+        self.line(facts.process.pid).any(|process| is_agents(&process))
+    }
+
+    fn is_agent(&self, facts: &ProcessFacts) -> bool {
+        let name = facts.executable.to_string_lossy();
+        self.commands.iter().any(|command| command.rsplit('/').next() == Some(&*name))
+    }
 }
 
 async fn preview(ctx: &Ctx, asked: &Asked, plan: &MergePlan, names: Names) -> Result<Merged, Failed> {
@@ -221,7 +262,8 @@ async fn preview(ctx: &Ctx, asked: &Asked, plan: &MergePlan, names: Names) -> Re
     let tasks = ctx.db.read(move |view| Ok(view.counts(fork)?)).await?;
     let mut folders = Vec::new();
     for checkout in plan.folders() {
-        folders.push(folder(ctx, checkout, FolderFate::Kept).await);
+        let fate = if asked.delete_folder { FolderFate::ToBeRemoved } else { FolderFate::Kept };
+        folders.push(folder(ctx, checkout, fate).await);
     }
     let moved_tasks = u32::try_from(tasks.total()).unwrap_or(u32::MAX);
     Ok(Merged { moved_tasks, stopped_agent: plan.stops(), folders, done: false, ..names.answer() })
@@ -322,7 +364,7 @@ fn kept(plan: &MergePlan) -> Vec<MergedFolder> {
 
 async fn folder(ctx: &Ctx, checkout: &Checkout, fate: FolderFate) -> MergedFolder {
     let (folders, path) = (ctx.env.folders.clone(), checkout.path.clone());
-    let counts = checkout.machine == ctx.db.store().machine() && fate == FolderFate::Kept;
+    let counts = checkout.machine == ctx.db.store().machine() && matches!(fate, FolderFate::Kept | FolderFate::ToBeRemoved);
     let uncommitted =
         if counts { blocking(&ctx.env.blocking, move || folders.uncommitted(path.as_path())).await.ok().flatten() } else { None };
     MergedFolder { machine: checkout.machine, path: checkout.path.clone(), kind: checkout.kind.clone(), uncommitted, fate }

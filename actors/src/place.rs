@@ -10,7 +10,7 @@ use frith_store::{
     id::{AgentId, PlaceId},
     model::{Agent, By, EndHow, Place},
     refusal::Refusal,
-    rules::named,
+    rules::{launch::agent_runs, named},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, rpc::CallResult};
 use tokio::sync::mpsc;
@@ -212,7 +212,7 @@ impl PlaceState {
         progress: mpsc::Sender<Progress>,
         reply: RpcReplyPort<Result<AgentId, Failed>>,
     ) {
-        if let Some(refusal) = self.busy() {
+        if let Some(refusal) = self.busy().or(self.agent_here().await) {
             let _ = reply.send(Err(refusal.into()));
             return;
         }
@@ -242,6 +242,13 @@ impl PlaceState {
             _ => return None,
         };
         Some(Refusal::Busy { place: named(&self.place), what: what.to_owned() })
+    }
+
+    /// The refusal of a second agent: the one that runs stays what this actor knows of.
+    async fn agent_here(&self) -> Option<Refusal> {
+        let AgentState::Running(id) = self.agent else { return None };
+        let agent = self.ctx.db.read(move |view| Ok(view.agent(id)?)).await.ok().flatten()?;
+        Some(agent_runs(&self.place, &agent))
     }
 
     /// Closes the terminals of agents that ended here: their last screens were kept until now.

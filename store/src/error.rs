@@ -128,12 +128,12 @@ impl StoreError {
             Self::NeedsRepair { path } => format!("make `{}` writable and start once more, which mends it", path.display()),
             Self::InUse { .. } => "`frith status` shows the node that uses it; `frith down` ends it".into(),
             Self::Corrupt { path, .. } => format!(
-                "nothing was deleted: keep a copy of `{}`, then `frith restore <backup>`, or move the file away to begin anew",
+                "nothing was deleted: put a copy of `{}` in its place, or move the file away to begin anew",
                 path.display()
             ),
             Self::Newer { .. } => "update frith; the store was left as it is".into(),
             Self::Document { .. } | Self::Row { .. } | Self::BrokenChain { .. } => "`frith doctor` shows what is affected".into(),
-            Self::Blob { .. } => "it comes back with a machine that has it, or with `frith restore <backup>`".into(),
+            Self::Blob { .. } => "it comes back with a machine that has it".into(),
             Self::Interrupted => "run it again".into(),
             Self::Closed => "start the node again".into(),
             Self::Io { .. } | Self::RefusedAfterWriting => return None,

@@ -50,7 +50,7 @@ impl What {
             Self::Place => "frith workspace list",
             Self::Task => "frith task list",
             Self::Agent => "frith agents sessions --all",
-            Self::Machine => "frith machine list",
+            Self::Machine => "frith status",
         }
     }
 }
@@ -195,7 +195,7 @@ pub enum Refusal {
     #[error("task {} `{}` is {}: only a task that is not started, or blocked and in nobody's hands, can be spun up", task.id.short(), task.title, task.status.word())]
     NotForSpinUp { task: TaskInTheWay },
     /// Only an agent's place has a queue it works.
-    #[error("an agent works there: {}", agent.short())]
+    #[error("agent {} is {} in `{}` since {since}", agent.short(), if *running { "running" } else { "starting" }, place.name)]
     AgentRuns { place: PlaceNamed, agent: AgentId, running: bool, since: Timestamp, machine: MachineId },
     /// Nothing runs in the place.
     #[error("no agent runs in `{}`", place.name)]
@@ -219,7 +219,7 @@ pub enum Refusal {
     #[error("kind `{kind}` has no {option} `{given}`")]
     UnknownOption { kind: String, option: String, given: String, known: Vec<String> },
     /// The machine runs as many agents as it may.
-    #[error("this machine runs {running} agents, and {limit} is the most")]
+    #[error("this machine runs {}, and {limit} is the most", count(*running, "agent"))]
     TooManyAgents { running: usize, limit: usize },
     /// The fork's folder cannot be made or used.
     #[error("{fact}")]
@@ -284,6 +284,12 @@ pub enum Refusal {
     /// The fork was made and the task moved, and the last step was refused.
     #[error("fork `{}` was made and task {} is in it, but its agent was not launched: {why}", fork.name, task.short())]
     SpunUpWithoutAgent { fork: PlaceNamed, task: TaskId, why: Box<Refusal> },
+    /// A task cannot stand beside itself.
+    #[error("task {} cannot stand beside itself", task.short())]
+    BesideItself { task: TaskId },
+    /// The caller stands in the folder that is to go.
+    #[error("this shell stands in `{folder}`, which is to be deleted")]
+    StandsInFolder { folder: PathText },
     /// The document has as many changes as it may, and only closing and moving are left.
     #[error("the task has {changes} changes, and no more can be added")]
     DocumentFull { changes: u64 },
@@ -312,14 +318,15 @@ impl Refusal {
         Some(match self {
             Self::TooShort { what, .. } | Self::Unknown { what, .. } => format!("`{}` shows them", what.list_command()),
             Self::Ambiguous { .. } => "give more characters of the one that is meant".into(),
-            Self::NoPlaceHere { .. } => "name it with `-w`, or run `frith quickstart` in this folder".into(),
+            Self::NoPlaceHere { .. } => "name one (`frith workspace list` shows them), or run `frith quickstart` in this folder".into(),
             _ => return None,
         })
     }
 
     fn place_hint(&self) -> Option<String> {
         Some(match self {
-            Self::BadName { fault: NameFault::LooksLikeAnId, .. } => "give it a name that is not only hexadecimal digits".into(),
+            Self::BadName { fault: NameFault::LooksLikeAnId, .. } => "a name that is not only digits and the letters a to f cannot be taken for one".into(),
+            Self::BadName { fault: NameFault::Blank, .. } => "give it one, or a folder after which it is called: `--folder .`".into(),
             Self::BadName { .. } => "a name is letters and digits joined by single hyphens, such as `my-app`".into(),
             Self::NameTaken { .. } => "choose another with `--name`".into(),
             Self::Archived { place } => format!("`frith workspace unarchive {}` makes it writable", place.name),
@@ -330,14 +337,16 @@ impl Refusal {
             Self::HasForks { forks, .. } => {
                 format!("merge {} first: `frith fork merge {}`", if forks.len() == 1 { "it" } else { "them" }, forks.first()?.name)
             }
-            Self::Inherited { parent, .. } => format!("change it there: `frith workspace set {}`", parent.name),
+            Self::Inherited { parent, .. } => format!("change it there: `frith workspace set {} --<setting> <value>`", parent.name),
             Self::BadFolder { fault: FolderFault::Relative, .. } => "give the whole path".into(),
             Self::BadFolder { fault: FolderFault::Ours, .. } => "choose a folder of your own".into(),
+            Self::BadFolder { path, fault: FolderFault::Gone } => format!("make it (`mkdir -p '{path}'`), or name another"),
+            Self::BadFolder { fault: FolderFault::NotAFolder, .. } => "name the folder it is in".into(),
             Self::BadFolder { fault: FolderFault::Taken(place), .. } => {
                 format!("work in `{}`, or give that place another folder", place.name)
             }
             Self::BadFolder { path, .. } => {
-                format!("make the folder readable at `{path}`, or set another: `frith workspace set <place> --folder <path>`")
+                format!("make `{path}` readable, or name another")
             }
             Self::ForkFolder { fork } => format!("`frith agents launch {}` makes it", fork.name),
             Self::NotAFork { .. } => "`frith workspace list` marks forks".into(),
@@ -354,12 +363,15 @@ impl Refusal {
             Self::LongText { .. } => "put it into a file of the folder and name the file".into(),
             Self::CronStatus => "set one of notstarted, ongoing, blocked, completed, rejected".into(),
             Self::QueueEmpty { place } => format!("add one: `frith task add -w {} <title>`", place.name),
-            Self::TaskHeld { task, .. } => format!("wait for it, or say so with `--force` (`frith task move {} --force`)", task.id.short()),
+            Self::TaskHeld { task, .. } => format!("wait for it, or move it all the same: `frith task move {} --to <place> --force`", task.id.short()),
             Self::NotForSpinUp { task } if task.status.is_finished() => {
                 format!("open it again: `frith task status {} notstarted`", task.id.short())
             }
             Self::NotForSpinUp { .. } => "let its agent finish, or set it back to notstarted".into(),
             Self::OtherQueue { .. } => "move it there first: `frith task move`".into(),
+            Self::BesideItself { .. } => "name another task of the queue".into(),
+            Self::BlankText => "say something, or pipe it in: `-` reads standard input".into(),
+            Self::NotArchived { place } => format!("`frith workspace show {}` shows how it is", place.name),
             Self::DocumentFull { .. } => "close it and add a new task for what is left".into(),
             _ => return None,
         })
@@ -388,7 +400,7 @@ impl Refusal {
                 format!("list what it takes with `{option}s` under `[launch.{kind}]`")
             }
             Self::UnknownOption { known, .. } => format!("it takes {}", known.join(", ")),
-            Self::TooManyAgents { .. } => "stop one, or raise `node.max_agents`".into(),
+            Self::TooManyAgents { .. } => "stop one (`frith agents sessions`), or allow more: `frith config set node.max_agents <number>`".into(),
             Self::ForkFolderFault { way_out, .. } => return way_out.clone(),
             Self::ProjectFile { file, .. } => format!("take the `frith` entry out of `{file}` and commit that, then launch again"),
             Self::ProjectFileBroken { .. } => "mend the file, then launch again".into(),
@@ -408,6 +420,7 @@ impl Refusal {
                     tasks.first()?.id.short()
                 )
             }
+            Self::StandsInFolder { .. } => "leave it first: `cd`".into(),
             Self::ForeignProcess { pid, .. } => format!("end process {pid} first"),
             Self::StillStopping { .. } | Self::Busy { .. } | Self::Stale => "run it again in a moment".into(),
             Self::HomeAway { .. } => "bring that machine back, or fork the parent and work there".into(),

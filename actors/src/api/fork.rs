@@ -131,4 +131,6 @@ pub enum FolderFate {
     KeptBecause(String),
     /// It was gone already.
     Gone,
+    /// It would be removed, with its uncommitted changes; a worktree's branch would be kept.
+    ToBeRemoved,
 }

@@ -142,7 +142,7 @@ pub struct Reply {
     pub text: String,
 }
 
-/// Take the next task of the queue: the one already in hand, else the first that waits, marked ongoing.
+/// Take the next task of the queue and mark it ongoing: an agent gets again the one it has in hand, a person one more.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Next {

@@ -60,11 +60,10 @@ fn make(tx: &mut Tx<'_>, caller: &Caller, plan: &ForkPlan, task: Option<TaskId>,
 /// Nothing is meant, or the caller may not touch it.
 pub fn find(view: &View<'_>, caller: &Caller, named: &PlaceRef) -> Result<Place, Failure> {
     match caller.place(view, Some(named)) {
-        Err(Failure::Refused(refusal)) if matches!(*refusal, Refusal::Unknown { .. }) => {
-            let merged = view.places()?.into_iter().filter(|place| place.merged.is_some() && place.name == named.0);
-            let last = merged.max_by_key(|place| place.merged.as_ref().map(|merged| merged.at));
-            last.ok_or_else(|| Failure::from(refusal))
-        }
+        Err(Failure::Refused(refusal)) => match *refusal {
+            Refusal::AlreadyMerged { fork, .. } => view.require_place(fork.id),
+            other => Err(other.into()),
+        },
         found => found,
     }
 }

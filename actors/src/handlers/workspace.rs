@@ -9,6 +9,7 @@ use frith_store::{
     model::{Counts, Place, PlaceKind, Settings},
     refusal::{FolderFault, Refusal},
     rules::{
+        launch::agent_runs,
         named,
         place::{DAYS_IN_TRASH, can_name, can_retire, can_revive, can_set, can_write, numbered},
     },
@@ -217,7 +218,13 @@ pub fn archive(tx: &mut Tx<'_>, caller: &Caller, request: &workspace::Archive) -
 /// # Errors
 /// It is neither archived nor deleted, or its name was taken meanwhile.
 pub fn unarchive(tx: &mut Tx<'_>, caller: &Caller, request: &workspace::Unarchive) -> Result<PlaceInfo, Failure> {
-    let place = caller.place(tx, Some(&request.place))?;
+    let place = match caller.place(tx, Some(&request.place)) {
+        Err(Failure::Refused(refusal)) => match *refusal {
+            Refusal::InTrash { place } => tx.require_place(place.id)?,
+            other => return Err(other.into()),
+        },
+        found => found?,
+    };
     can_revive(&place, live_named(tx, &place.name)?.as_ref())?;
     let edit = PlaceEdit { archived: Some(false), deleted: Some(None), ..PlaceEdit::default() };
     tx.set_place(place.id, edit, &caller.by())?;
@@ -251,14 +258,7 @@ fn retiring(view: &View<'_>, caller: &Caller, named_as: &frith_store::id::PlaceR
     can_retire(&place, &forks, verb)?;
     frith_store::rules::seat::can_decide(&place, caller.here)?;
     match view.agent_in(place.id)? {
-        Some(agent) => Err(Refusal::AgentRuns {
-            place: named(&place),
-            agent: agent.id,
-            running: agent.is_running(),
-            since: agent.started,
-            machine: agent.machine,
-        }
-        .into()),
+        Some(agent) => Err(agent_runs(&place, &agent).into()),
         None => Ok(place),
     }
 }

@@ -48,7 +48,11 @@ pub fn merged(reply: &Merged, paper: &mut Paper) {
         if let Some(agent) = reply.stopped_agent {
             paper.line(format!("agent {} would be stopped", agent.short()));
         }
-        return reply.folders.iter().for_each(|folder| paper.line(format!("folder {}", folder.path)));
+        return reply.folders.iter().for_each(|folder| {
+            let fate = if folder.fate == FolderFate::ToBeRemoved { "deleted" } else { "kept" };
+            let lost = if folder.fate == FolderFate::ToBeRemoved { lost(folder) } else { branch(&folder.kind) };
+            paper.line(format!("folder {} would be {fate}{lost}", folder.path));
+        });
     }
     paper.line(format!("{} {}: {} moved from {}", reply.parent_id.short(), reply.parent, tasks(reply), reply.fork));
     if let Some(agent) = reply.stopped_agent {
@@ -62,7 +66,11 @@ pub fn merged(reply: &Merged, paper: &mut Paper) {
             FolderFate::Removed { tip: None } => format!("folder removed: {path}"),
             FolderFate::KeptBecause(why) => format!("folder kept: {path}, because {why}"),
             FolderFate::Gone => format!("folder was gone already: {path}"),
+            FolderFate::ToBeRemoved => format!("folder still there: {path}{branch}"),
         });
+        if let CheckoutKind::Worktree { branch, .. } = &folder.kind {
+            paper.line(format!("its commits are merged by git alone: git merge {branch}"));
+        }
     }
 }
 

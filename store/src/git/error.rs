@@ -257,7 +257,7 @@ impl PlanError {
             Self::Repository(error) => error.hint(),
             Self::Relative { .. } => Some("name the folder from the root".into()),
             Self::SourceGone { .. } | Self::SourceNotAFolder { .. } | Self::SourceIsHome { .. } => {
-                Some("choose the parent's folder anew".into())
+                Some("choose it anew: `frith workspace set <parent> --folder <path>`".into())
             }
             Self::NoCommit { .. } => Some("commit something first".into()),
             Self::Bare { .. } => Some("choose one of its worktrees as the parent's folder".into()),

@@ -63,19 +63,24 @@ pub fn can_launch(
 ) -> Result<LaunchPlan, Refusal> {
     can_write(place, parent)?;
     if let Some(agent) = agent {
-        return Err(Refusal::AgentRuns {
-            place: named(place),
-            agent: agent.id,
-            running: agent.is_running(),
-            since: agent.started,
-            machine: agent.machine,
-        });
+        return Err(agent_runs(place, agent));
     }
     let Some(folder) = folder else {
         return Err(Refusal::NoFolder { place: named(parent.unwrap_or(place)) });
     };
     require_slot(slots)?;
     Ok(LaunchPlan { place: place.id, epoch: decides.epoch(), folder: folder.clone(), makes_folder: parent.is_some() })
+}
+
+/// The refusal that names the agent of a place.
+pub fn agent_runs(place: &Place, agent: &Agent) -> Refusal {
+    Refusal::AgentRuns {
+        place: named(place),
+        agent: agent.id,
+        running: agent.is_running(),
+        since: agent.started,
+        machine: agent.machine,
+    }
 }
 
 /// Whether an agent could be launched in a fork of `parent` that is yet to be made: the parent's folder, when it could.

@@ -1,6 +1,6 @@
 //! Moving tasks to another place, all or none (forks.md, "Task").
 
-use super::{in_the_way, named};
+use super::in_the_way;
 use crate::{
     id::{PlaceId, TaskId},
     model::{By, Place, Status, Task},
@@ -92,10 +92,12 @@ pub fn can_spin_up(task: &Task) -> Result<(), Refusal> {
 /// Whether a task that stands next to another one in a queue may be placed by it.
 ///
 /// # Errors
-/// [`Refusal::OtherQueue`] when they stand in different places or are the same.
+/// [`Refusal::OtherQueue`] when they stand in different places, [`Refusal::BesideItself`] when they are the same.
 pub fn can_stand_by(task: &Standing, neighbour: &Standing) -> Result<(), Refusal> {
-    let same_place = task.place.id == neighbour.place.id;
-    if same_place && task.task.id != neighbour.task.id { Ok(()) } else { Err(Refusal::OtherQueue { task: neighbour.task.id }) }
+    if task.task.id == neighbour.task.id {
+        return Err(Refusal::BesideItself { task: task.task.id });
+    }
+    if task.place.id == neighbour.place.id { Ok(()) } else { Err(Refusal::OtherQueue { task: neighbour.task.id }) }
 }
 
 /// Whether a task may be written to where it stands.
@@ -104,11 +106,6 @@ pub fn can_stand_by(task: &Standing, neighbour: &Standing) -> Result<(), Refusal
 /// As [`can_write`]; names are those of the place.
 pub fn can_change(standing: &Standing) -> Result<(), Refusal> {
     can_write(&standing.place, standing.parent.as_ref())
-}
-
-/// How a reply names where a task stands.
-pub fn stands_in(standing: &Standing) -> crate::refusal::PlaceNamed {
-    named(&standing.place)
 }
 
 #[cfg(test)]

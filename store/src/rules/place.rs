@@ -2,6 +2,7 @@
 
 use super::named;
 use crate::{
+    id::Prefix,
     model::{Place, PlaceKind, Settings},
     refusal::{NAME_MOST, NameFault, Refusal},
     text::{cut, kebab},
@@ -39,7 +40,6 @@ pub fn can_name(name: &str, holder: Option<&Place>) -> Result<FreeName, Refusal>
 }
 
 fn name_fault(name: &str) -> Option<NameFault> {
-    let digits = name.chars().filter(|c| *c != '-');
     if name.is_empty() {
         Some(NameFault::Blank)
     } else if name.chars().count() > NAME_MOST {
@@ -48,11 +48,17 @@ fn name_fault(name: &str) -> Option<NameFault> {
         Some(NameFault::Reserved)
     } else if kebab(name) != name {
         Some(NameFault::NotKebab)
-    } else if digits.clone().count() == 32 && digits.clone().all(|c| c.is_ascii_hexdigit()) {
+    } else if reads_like_an_id(name) {
         Some(NameFault::LooksLikeAnId)
     } else {
         None
     }
+}
+
+/// Whether a name could be the beginning of an id: it would stand before it wherever one is typed. Words such as `facade`
+/// have no digit and are no ids that anybody was shown.
+fn reads_like_an_id(name: &str) -> bool {
+    Prefix::parse(name).is_ok() && name.contains(|c: char| c.is_ascii_digit())
 }
 
 /// The first of `base`, `base-2`, `base-3` … that is not taken, cut so that the whole fits a name.
@@ -61,6 +67,8 @@ pub fn numbered(base: &str, is_taken: &dyn Fn(&str) -> bool) -> FreeName {
     if !is_taken(&plain) && name_fault(&plain).is_none() {
         return FreeName(plain);
     }
+    // A number behind letters `a` to `f` alone, or behind digits, would read like an id.
+    let base = if reads_like_an_id(&format!("{base}-2")) { &format!("task-{base}") } else { base };
     let mut number = 2_u64;
     loop {
         let suffix = format!("-{number}");
@@ -175,10 +183,14 @@ mod tests {
             ("a\nb", NameFault::NotKebab),
             ("supervisor", NameFault::Reserved),
             ("0123456789abcdef0123456789abcdef", NameFault::LooksLikeAnId),
+            ("93a4bee0", NameFault::LooksLikeAnId),
+            ("2026-11-30", NameFault::LooksLikeAnId),
         ] {
             assert!(matches!(can_name(name, None), Err(Refusal::BadName { fault: found, .. }) if found == fault), "{name}");
         }
-        assert_eq!(can_name(" größe-2 ", None).unwrap().into_string(), "größe-2");
+        for name in ["größe-2", "facade", "v2", "a-1"] {
+            assert_eq!(can_name(&format!(" {name} "), None).unwrap().into_string(), name);
+        }
         assert!(matches!(can_name("app", Some(&place(1, "app"))), Err(Refusal::NameTaken { .. })));
     }
 
