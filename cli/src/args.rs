@@ -155,6 +155,10 @@ pub enum Agents {
     Launch(agents::Launch),
     #[command(after_help = "Example:\n  frith agents stop my-app")]
     Stop(agents::Stop),
+    #[command(
+        after_help = "Example:\n  frith agents attach my-app\n\nControl-backslash and then d detaches. Without a terminal it prints the agent's text until the agent ends:\n  frith agents attach my-app </dev/null | cat"
+    )]
+    Attach(agents::Attach),
     #[command(after_help = "Example:\n  frith agents sessions --all")]
     Sessions(agents::Sessions),
     #[command(after_help = "Example:\n  frith agents show 3fa9")]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use frith_actors::{
-    api::{Request, fork as fork_api, node as node_api, workspace as workspace_api},
+    api::{Request, agents as agents_api, fork as fork_api, node as node_api, workspace as workspace_api},
     local::{
         LocalError,
         lock::{HomeLock, Locked},
@@ -22,11 +22,12 @@ use serde::Serialize;
 use crate::{
     args::{Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Task, Up, Workspace},
     ask::Run,
-    config, confirm, doctor,
+    attach, config, confirm, doctor,
     failure::{Failure, Told},
     log, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
     start,
+    viewing::Outcome,
 };
 
 type Done = Result<ExitCode, Failure>;
@@ -169,10 +170,27 @@ fn agents(run: &Run, verb: Agents) -> Done {
     match verb {
         Agents::Launch(request) => answer(run, request, render::launched),
         Agents::Stop(request) => answer(run, request, render::stopped),
+        Agents::Attach(request) => attach_to(run, request),
         Agents::Sessions(request) => answer(run, request, render::sessions),
         Agents::Show(request) => answer(run, request, render::show_agent),
         Agents::Whoami(request) => answer(run, request, render::whoami),
     }
+}
+
+/// The code follows the look and not the agent: 0 where it ended as it should, as a shell has it for a signal.
+fn attach_to(run: &Run, request: agents_api::Attach) -> Done {
+    let (attached, outcome) = attach::attach(run, request)?;
+    let told = render::look_ended(&attached, outcome);
+    if outcome == Outcome::NodeGone {
+        return Err(Failure::Unreachable(Told::new(told).hint("`frith status` says whether a node runs, and `frith logs` why not")));
+    }
+    if !run.is_quiet() {
+        progress::say(&told);
+    }
+    Ok(match outcome {
+        Outcome::Signalled(signal) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+        _ => YES,
+    })
 }
 
 fn configuration(run: &Run, verb: Config) -> Done {

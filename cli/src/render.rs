@@ -8,7 +8,7 @@ mod paper;
 mod task;
 mod workspace;
 
-pub use agents::{launched, sessions, show_agent, stopped, whoami};
+pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
 pub use fork::{merge_question, merged, spun_up};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};

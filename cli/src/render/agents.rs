@@ -1,10 +1,14 @@
-//! Agents: launched, listed, shown, stopped.
+//! Agents: launched, listed, shown, stopped, looked at.
 
-use frith_actors::api::agents::{AgentInfo, Agents, Identity};
+use frith_actors::{
+    api::agents::{AgentInfo, Agents, Attached, Identity},
+    env::process::ProcessEnd,
+    terminal::wire::TerminalEnd,
+};
 use frith_store::model::{Agent, EndHow};
 
 use super::paper::{Paper, by};
-use crate::shell::quoted;
+use crate::{shell::quoted, viewing::Outcome};
 
 /// An agent that was launched.
 pub fn launched(reply: &AgentInfo, paper: &mut Paper) {
@@ -25,6 +29,26 @@ fn one_line(reply: &AgentInfo, paper: &mut Paper) {
     }
     let place = reply.place.as_ref().map(|place| format!(" in {}", place.name)).unwrap_or_default();
     paper.line(format!("{} {}{place}, {}", reply.agent.id.short(), reply.agent.host, presence(&reply.agent, paper)));
+}
+
+/// What became of a look at an agent's terminal, in one sentence.
+pub fn look_ended(attached: &Attached, outcome: Outcome) -> String {
+    let place = attached.place.as_ref().map(|place| format!(" in {}", place.name)).unwrap_or_default();
+    let agent = format!("{}{place}", attached.agent.short());
+    match outcome {
+        Outcome::Ended(TerminalEnd::NeverStarted) => format!("{agent} never started"),
+        Outcome::Ended(TerminalEnd::Process(end)) => format!("{agent} {}", ended(end)),
+        Outcome::Detached | Outcome::Signalled(_) => format!("detached from {agent}"),
+        Outcome::NodeGone => format!("the node closed the terminal of {agent}"),
+    }
+}
+
+fn ended(end: ProcessEnd) -> String {
+    match end {
+        ProcessEnd::Exited(code) => how(&EndHow::Exited(code)),
+        ProcessEnd::Signalled(signal) => how(&EndHow::Signalled(signal)),
+        ProcessEnd::Unknown => "ended".into(),
+    }
 }
 
 /// Agents in a table.
