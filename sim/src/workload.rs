@@ -5,7 +5,7 @@ use frith_store::{
     docs::log::Fact,
     error::Failure,
     id::{AgentId, CallId, OpenToken, PlaceId, TaskId, TeamId},
-    model::{Assignee, By, EndHow, PlaceKind, Status},
+    model::{Assignee, By, CheckoutKind, EndHow, PlaceKind, Status},
     open::Tx,
     text::PathText,
     tx::{NewPlace, NewTask, PlaceEdit, TaskEdit},
@@ -204,7 +204,12 @@ impl Workload {
 
     fn log(&mut self, place: PlaceId) -> Request {
         let agent = AgentId::from_random(self.dice.bytes());
-        Request::Fact(Box::new(match self.dice.below(4) {
+        Request::Fact(Box::new(match self.dice.below(6) {
+            4 => {
+                let path = PathText::from_bytes(format!("/home/ada/forks/{}", place.short()).into_bytes());
+                Fact::Checkout { fork: place, start_in: path.clone(), path, kind: CheckoutKind::Copy }
+            }
+            5 => Fact::CheckoutRemoved { fork: place },
             0 if !self.agents.is_empty() => Fact::End { agent: self.agents.remove(0), how: EndHow::Exited(0) },
             1 if !self.forks.is_empty() => {
                 let (fork, parent) = (self.forks.remove(0), PlaceId::from_bytes(FIRST));

@@ -11,6 +11,7 @@ use std::{
 use redb::{ReadableDatabase as _, ReadableTable as _, StorageBackend, TableDefinition};
 
 use crate::{
+    backend::Shared,
     error::StoreError,
     rows::{Rows, RowsMut, Scan, Table, Visit},
 };
@@ -154,6 +155,21 @@ impl Database {
             Slot::Open(File::Writable(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
             Slot::Open(File::ReadOnly(database)) => database.close().map_err(|error| self.storage_error(redb::Error::from(error))),
             Slot::Failed | Slot::Closed => Ok(()),
+        }
+    }
+
+    /// Compares every page with its checksum.
+    ///
+    /// # Errors
+    /// A page is damaged, or somebody reads.
+    pub fn verify(&self) -> Result<(), StoreError> {
+        match &mut *self.slot.write().unwrap_or_else(PoisonError::into_inner) {
+            Slot::Open(File::Writable(database)) => match database.check_integrity() {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(corrupt(&self.path, "it had to be mended from its last whole state")),
+                Err(error) => Err(self.storage_error(error.into())),
+            },
+            Slot::Open(File::ReadOnly(_)) | Slot::Failed | Slot::Closed => Ok(()),
         }
     }
 
@@ -345,47 +361,4 @@ fn io_error(path: &Path, error: io::Error) -> StoreError {
 
 fn corrupt(path: &Path, fault: &str) -> StoreError {
     StoreError::Corrupt { path: path.to_owned(), fault: fault.to_owned() }
-}
-
-/// The backend, shared by one opening of the file after another.
-#[derive(Debug)]
-struct Shared(Arc<dyn StorageBackend>);
-
-impl StorageBackend for Shared {
-    fn len(&self) -> Result<u64, io::Error> {
-        self.0.len()
-    }
-    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), io::Error> {
-        self.0.read(offset, out)
-    }
-    fn set_len(&self, len: u64) -> Result<(), io::Error> {
-        self.0.set_len(len)
-    }
-    fn sync_data(&self) -> Result<(), io::Error> {
-        self.0.sync_data()
-    }
-    fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
-        self.0.write(offset, data)
-    }
-    fn close(&self) -> Result<(), io::Error> {
-        self.0.close()
-    }
-    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, redb::BackendError> {
-        self.0.try_lock_range(start, end)
-    }
-    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, redb::BackendError> {
-        self.0.try_lock_shared_range(start, end)
-    }
-    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), redb::BackendError> {
-        self.0.lock_range(start, end)
-    }
-    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), redb::BackendError> {
-        self.0.lock_shared_range(start, end)
-    }
-    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), redb::BackendError> {
-        self.0.unlock_range(start, end)
-    }
-    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, redb::BackendError> {
-        self.0.query_lock_range(start, end)
-    }
 }

@@ -59,3 +59,42 @@ fn migrate_by(steps: &[Step], rows: &dyn RowsMut, format: Option<u32>) -> Result
     let done = format.map_or(steps.len(), |format| format.saturating_sub(1) as usize);
     steps.iter().skip(done).try_for_each(|step| step(rows))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Bound;
+
+    use super::*;
+    use crate::rows::{MemoryViews, Rows, Visit};
+
+    struct Nothing;
+
+    impl Rows for Nothing {
+        fn get(&self, _: Table, _: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+            Ok(None)
+        }
+        fn scan(&self, _: Table, _: Bound<&[u8]>, _: &[u8], _: Visit<'_>) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    fn mark(rows: &dyn RowsMut, step: u8) -> Result<(), StoreError> {
+        let mut trace = rows.get(Table::Views, b"trace")?.unwrap_or_default();
+        trace.push(step);
+        rows.put(Table::Views, b"trace", &trace)
+    }
+
+    fn steps_from(format: Option<u32>) -> Vec<u8> {
+        let steps: [Step; 3] = [|rows| mark(rows, 1), |rows| mark(rows, 2), |rows| mark(rows, 3)];
+        let rows = MemoryViews::over(&Nothing);
+        migrate_by(&steps, &rows, format).unwrap();
+        rows.get(Table::Views, b"trace").unwrap().unwrap_or_default()
+    }
+
+    #[test]
+    fn each_older_format_takes_the_steps_that_it_lacks_and_a_new_store_none() {
+        assert_eq!(steps_from(Some(1)), [1, 2, 3]);
+        assert_eq!(steps_from(Some(3)), [3]);
+        assert!(steps_from(Some(4)).is_empty() && steps_from(None).is_empty());
+    }
+}

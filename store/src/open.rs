@@ -1,10 +1,12 @@
 //! The store: opened once by the one node of a home, read by anybody at any time, written in batches.
 
 use std::{
-    fs, io,
     num::NonZeroUsize,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use redb::StorageBackend;
@@ -24,7 +26,11 @@ use crate::{
     view::View,
 };
 
-pub use crate::tx::{Identity, Signer, Tx};
+pub use crate::{
+    backend::{file_backend, file_backend_read_only},
+    job::{Job, Undone, job},
+    tx::{Identity, Signer, Tx},
+};
 
 /// How a store is opened.
 pub struct Options {
@@ -59,6 +65,7 @@ pub struct Store {
     blobs: Arc<dyn Blobs>,
     machine: MachineId,
     desk: Mutex<Desk>,
+    unsettled: AtomicBool,
 }
 
 /// Figures of a store.
@@ -68,28 +75,6 @@ pub struct Stats {
     pub documents: u64,
     /// How many bytes the file has.
     pub bytes: u64,
-}
-
-/// One piece of work of a batch.
-pub trait Job: Send {
-    /// The time at which it happens.
-    fn now(&self) -> Timestamp;
-    /// Decides, then writes. Called once. A job that refuses has written nothing.
-    ///
-    /// # Errors
-    /// [`Undone::Refused`] with the answer kept inside; [`Undone::Broken`] when something could not be read or written.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Undone>;
-    /// Told how it ended, after what it wrote is durable: with an error, nothing was written.
-    fn finish(self: Box<Self>, outcome: Result<(), StoreError>);
-}
-
-/// Why a job wrote nothing.
-#[derive(Debug)]
-pub enum Undone {
-    /// It was refused.
-    Refused,
-    /// Something broke.
-    Broken(StoreError),
 }
 
 impl Store {
@@ -133,7 +118,7 @@ impl Store {
         let machine = identity.machine;
         let documents = NonZeroUsize::new(documents).unwrap_or(NonZeroUsize::MIN);
         let desk = Desk::new(identity, Arc::clone(&blobs), documents);
-        Self { database, blobs, machine, desk: Mutex::new(desk) }
+        Self { database, blobs, machine, desk: Mutex::new(desk), unsettled: AtomicBool::new(true) }
     }
 
     /// This machine.
@@ -157,6 +142,7 @@ impl Store {
         let mut jobs = jobs;
         let mut broken: Vec<Option<StoreError>> = Vec::with_capacity(jobs.len());
         let outcome = self.database.write(|rows| Self::run_batch(&mut desk, rows, &mut jobs, &mut broken));
+        self.unsettled.store(true, Ordering::Relaxed);
         if outcome.is_err() {
             desk.start_over();
         }
@@ -207,14 +193,18 @@ impl Store {
         Ok(Stats { documents: facts::document_count(&rows)?, bytes: self.database.bytes()? })
     }
 
-    /// Prepares the file for a sudden end, so that opening it afterwards takes no longer than after a clean one. It costs as
-    /// much as a write: for when the node has had nothing to write for a while.
+    /// Prepares the file for a sudden end, so that opening it afterwards takes no longer than after a clean one: otherwise
+    /// that reads the whole file. It costs as much as a write, or nothing when nothing was written since the last time: for
+    /// when the node has had nothing to write for a while.
     ///
     /// # Errors
     /// It could not be made durable.
     pub fn settle(&self) -> Result<(), StoreError> {
         let _alone = self.desk();
-        self.database.settle()
+        if self.unsettled.swap(false, Ordering::Relaxed) {
+            self.database.settle().inspect_err(|_| self.unsettled.store(true, Ordering::Relaxed))?;
+        }
+        Ok(())
     }
 
     /// Puts up to `most` documents with many changes into one piece each. Says how many there were: call it again while that
@@ -231,6 +221,7 @@ impl Store {
                     tracing::error!(%doc, %error, "a document was not compacted");
                 }
             }
+            self.unsettled.store(true, Ordering::Relaxed);
             Ok((long.len(), if long.is_empty() { Keep::Nothing } else { Keep::Commit }))
         })
     }
@@ -242,6 +233,16 @@ impl Store {
     pub fn rebuild_views(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StoreError> {
         let _alone = self.desk();
         self.database.write(|rows| self.rebuild_in(rows, progress).map(|()| ((), Keep::Commit)))
+    }
+
+    /// Reads the whole file and compares every page with its checksum, which nothing else does: for `doctor`. Nothing may
+    /// read or write meanwhile.
+    ///
+    /// # Errors
+    /// The file is damaged, or somebody reads it.
+    pub fn verify_file(&self) -> Result<(), StoreError> {
+        let _alone = self.desk();
+        self.database.verify()
     }
 
     /// Closes the store cleanly, so that the next opening has nothing to mend.
@@ -295,81 +296,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-/// A job made of what it does and what is done with its answer.
-pub fn job<T: Send + 'static>(
-    now: Timestamp,
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, Failure> + Send + 'static,
-    done: impl FnOnce(Result<T, Failure>) + Send + 'static,
-) -> Box<dyn Job> {
-    Box::new(Work { now, work: Some(work), done, answer: None })
-}
-
-struct Work<T, W, D> {
-    now: Timestamp,
-    work: Option<W>,
-    done: D,
-    answer: Option<Result<T, Failure>>,
-}
-
-impl<T, W, D> Job for Work<T, W, D>
-where
-    T: Send,
-    W: FnOnce(&mut Tx<'_>) -> Result<T, Failure> + Send,
-    D: FnOnce(Result<T, Failure>) + Send,
-{
-    fn now(&self) -> Timestamp {
-        self.now
-    }
-
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Undone> {
-        let work = self.work.take().expect("a job is run once");
-        let answer = work(tx);
-        let outcome = match &answer {
-            Ok(_) => Ok(()),
-            Err(Failure::Refused(_)) => Err(Undone::Refused),
-            Err(Failure::Broken(error)) => Err(Undone::Broken(error.clone())),
-        };
-        self.answer = Some(answer);
-        outcome
-    }
-
-    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let answer = match outcome {
-            Ok(()) => self.answer.unwrap_or(Err(Failure::Broken(StoreError::Interrupted))),
-            Err(error) => Err(Failure::Broken(error)),
-        };
-        (self.done)(answer);
-    }
-}
-
-/// The file of a store, made with mode 0600 when it is not there.
-///
-/// # Errors
-/// It cannot be opened for writing, or is no file.
-pub fn file_backend(path: &Path) -> Result<Arc<dyn StorageBackend>, StoreError> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = fs::OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
-    backend_of(path, file)
-}
-
-/// The file of a store that may not be written.
-///
-/// # Errors
-/// It is not there or cannot be read.
-pub fn file_backend_read_only(path: &Path) -> Result<Arc<dyn StorageBackend>, StoreError> {
-    backend_of(path, fs::File::open(path))
-}
-
-fn backend_of(path: &Path, file: io::Result<fs::File>) -> Result<Arc<dyn StorageBackend>, StoreError> {
-    let file = file.map_err(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { path: path.to_owned() },
-        _ => StoreError::from_io("open its file", error),
-    })?;
-    let backend = redb::backends::FileBackend::new(file);
-    Ok(Arc::new(backend.map_err(|error| StoreError::from_io("open its file", io::Error::other(error)))?))
 }
 
 #[cfg(test)]

@@ -1,0 +1,309 @@
+//! What is stored and sent stays readable: golden bytes of everything whose form is promised. A test here that fails means
+//! that the format changed: then it needs a new version and a migration, never new golden bytes alone.
+
+#![expect(clippy::unwrap_used, reason = "what a test rests on fails it by panicking")]
+
+use std::{fmt::Write as _, path::Path, sync::Arc};
+
+use frith_sim::{
+    disk::SimDisk,
+    workload::{FIRST, Request, Workload, carry_out},
+};
+use frith_store::{
+    blobs::MemoryBlobs,
+    docs::{
+        About, Document, Text, Tip,
+        log::{Entry, Fact, entry_hash},
+        outbox::{Outgoing, Recipient},
+        task::{HistoryRecord, MessageRecord, Progress},
+        team::{signed_bytes, supervisor_of},
+    },
+    facts,
+    id::{AgentId, BlobHash, CallId, MachineId, OpenToken, PlaceId, TaskId, TeamId, Writer},
+    invariants,
+    migrate::FORMAT,
+    model::{Assignee, By, CheckoutKind, EndHow, PlaceKind, ProcessRef, Status},
+    open::{Disk, Identity, Options, Signer, Store, file_backend},
+    rows::Table,
+    time::Timestamp,
+    tx::NewTask,
+    view::VIEWS,
+};
+use serde::Serialize;
+
+fn machine() -> MachineId {
+    MachineId::of_key(&[7; 32])
+}
+
+fn task() -> TaskId {
+    TaskId::from_bytes([1; 16])
+}
+
+fn place() -> PlaceId {
+    PlaceId::from_bytes([2; 16])
+}
+
+fn agent() -> AgentId {
+    AgentId::from_bytes([3; 16])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
+}
+
+fn encoded<T: Serialize>(record: &T) -> String {
+    hex(&postcard::to_stdvec(record).unwrap())
+}
+
+fn abouts() -> [About; 8] {
+    [
+        About::Task { task: task() },
+        About::Place { place: place(), kind: PlaceKind::Workspace },
+        About::Place { place: place(), kind: PlaceKind::Fork { parent: PlaceId::from_bytes([9; 16]) } },
+        About::Place { place: place(), kind: PlaceKind::Supervisor },
+        About::Thread { task: task(), part: 1 },
+        About::Log { machine: machine(), segment: 3 },
+        About::Outbox { machine: machine(), segment: 3 },
+        About::Team { team: TeamId::from_bytes([4; 16]) },
+    ]
+}
+
+fn facts_of_a_log() -> Vec<Fact> {
+    let (place, agent, task, epoch) = (place(), agent(), task(), 1);
+    let person = By::Person("ada".into());
+    vec![
+        Fact::Seat { place, epoch, home: machine(), electorate: vec![machine()] },
+        Fact::Folder { place, folder: Some("/src/app".parse().unwrap()) },
+        Fact::Folder { place, folder: None },
+        Fact::Checkout {
+            fork: place,
+            path: "/forks/f".parse().unwrap(),
+            start_in: "/forks/f/app".parse().unwrap(),
+            kind: CheckoutKind::Worktree { branch: "frith/fork-f".into(), base: "abc".into() },
+        },
+        Fact::Checkout { fork: place, path: "/f".parse().unwrap(), start_in: "/f".parse().unwrap(), kind: CheckoutKind::Copy },
+        Fact::CheckoutRemoved { fork: place },
+        Fact::Launch {
+            agent,
+            kind: "claude".into(),
+            place,
+            epoch,
+            by: person.clone(),
+            model: Some("m".into()),
+            effort: None,
+            folder: None,
+        },
+        Fact::Started {
+            agent,
+            process: ProcessRef { pid: 300, started: "70000".into() },
+            command: vec!["claude".into()],
+            folder: "/f".parse().unwrap(),
+        },
+        Fact::End { agent, how: EndHow::Exited(1) },
+        Fact::End { agent, how: EndHow::Signalled(9) },
+        Fact::End { agent, how: EndHow::Stopped(By::Node) },
+        Fact::End { agent, how: EndHow::NotStarted("why".into()) },
+        Fact::End { agent, how: EndHow::Lost },
+        Fact::Taken {
+            task,
+            place,
+            epoch,
+            holder: By::Agent(agent),
+            call: CallId::from_bytes([5; 16]),
+            token: OpenToken::from_bytes([6; 16]),
+        },
+        Fact::Released { task, place, epoch },
+        Fact::Merge { fork: place, parent: PlaceId::from_bytes([9; 16]), epoch, by: person, moved: 300 },
+    ]
+}
+
+/// Golden lines are kept in files beside this one, so that a difference shows where it is.
+fn golden(name: &str, lines: &[String]) {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    let now = lines.join("\n") + "\n";
+    if std::env::var_os("FRITH_WRITE_GOLDEN").is_some() {
+        std::fs::write(&path, &now).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), now, "{name}");
+}
+
+#[test]
+fn ids_of_documents_and_their_first_changes_stay() {
+    let line = |about: &About| {
+        let (_, genesis) = Document::born(about).unwrap();
+        format!("{} {} {} {}", about.doc_id(), genesis.writer, hex(&genesis.tip.hash), hex(&genesis.bytes))
+    };
+    golden("genesis.txt", &abouts().iter().map(line).collect::<Vec<_>>());
+}
+
+#[test]
+fn entries_of_a_log_and_their_chain_stay() {
+    let mut previous = [0; 32];
+    let mut lines = Vec::new();
+    for (number, fact) in (0..).zip(facts_of_a_log()) {
+        let entry = Entry { number, previous, at: Timestamp::from_ms(1_700_000_000_000), fact };
+        let bytes = postcard::to_stdvec(&entry).unwrap();
+        previous = entry_hash(&bytes);
+        lines.push(format!("{} {}", hex(&previous), hex(&bytes)));
+        assert_eq!(postcard::from_bytes::<Entry<Fact>>(&bytes).unwrap(), entry);
+    }
+    golden("log.txt", &lines);
+}
+
+#[test]
+fn records_in_documents_stay() {
+    let by = By::Agent(agent());
+    let at = Timestamp::from_ms(1_700_000_000_000);
+    let kept = Text::Kept { hash: BlobHash::of(b"text"), length: 4 };
+    let message = MessageRecord { counter: 3, by: by.clone(), at, text: Text::Inline("hello".into()) };
+    let change = HistoryRecord { counter: 4, status: Status::Blocked, moved_to: Some(place()), by: by.clone(), at };
+    let sent = Outgoing::Message {
+        id: CallId::from_bytes([5; 16]),
+        from: by,
+        to: Recipient::Place(place()),
+        task: Some(task()),
+        text: Text::Inline("hello".into()),
+    };
+    golden(
+        "records.txt",
+        &[
+            encoded(&kept),
+            encoded(&message),
+            encoded(&change),
+            encoded(&Progress { status: Status::Ongoing, taken: Some(OpenToken::from_bytes([6; 16])) }),
+            encoded(&Entry { number: 0, previous: [0; 32], at, fact: sent }),
+        ],
+    );
+}
+
+#[test]
+fn what_is_signed_and_compared_stays() {
+    let doc = abouts()[0].doc_id();
+    let writer = Writer::new(machine(), [8; 8]);
+    let tip = Tip { seq: 5, hash: [6; 32] };
+    golden(
+        "hashes.txt",
+        &[
+            machine().to_string(),
+            hex(&facts::tip_bytes(doc, writer, tip)),
+            hex(&facts::tip_digest(doc, writer, tip)),
+            hex(&signed_bytes(b"member")),
+            supervisor_of(TeamId::from_bytes([4; 16])).to_string(),
+            BlobHash::of(b"text").to_string(),
+        ],
+    );
+}
+
+struct Plain;
+
+impl Signer for Plain {
+    fn public_key(&self) -> [u8; 32] {
+        [7; 32]
+    }
+    fn sign(&self, message: &[u8]) -> [u8; 64] {
+        std::array::from_fn(|i| message[i % message.len()])
+    }
+}
+
+fn identity() -> Identity {
+    Identity { machine: machine(), incarnation: [1; 8], signer: Arc::new(Plain) }
+}
+
+/// A store that the same requests always fill the same way.
+fn filled() -> Store {
+    let store = Store::open(SimDisk::new(1).mount(), identity(), Options::at("store.redb".as_ref())).unwrap();
+    let mut workload = Workload::new(1);
+    let requests = (0..200).map(|_| workload.request());
+    for (at, request) in (1..).zip(Workload::beginning().into_iter().chain(requests)) {
+        store.write(Timestamp::from_ms(at), move |tx| carry_out(tx, request)).unwrap();
+    }
+    store
+}
+
+/// A line for each space of a table: how many rows it has and the hash of their keys and values.
+fn spaces(store: &Store, table: Table) -> Vec<String> {
+    let rows = store.read(|view| invariants::table(view, table)).unwrap();
+    let mut spaces = std::collections::BTreeMap::<u8, (usize, blake3::Hasher)>::new();
+    for (key, value) in rows {
+        let (count, hasher) = spaces.entry(key[0]).or_default();
+        *count += 1;
+        for part in [key, value] {
+            hasher.update(&(part.len() as u64).to_be_bytes());
+            hasher.update(&part);
+        }
+    }
+    spaces.iter().map(|(space, (count, hasher))| format!("{table:?} {space} {count} {}", hasher.finalize())).collect()
+}
+
+#[test]
+fn rows_of_a_store_stay_while_its_format_and_the_version_of_its_views_do() {
+    let store = filled();
+    let mut lines = vec![format!("format {FORMAT}, views {VIEWS}")];
+    lines.extend([Table::Facts, Table::Views, Table::Local].into_iter().flat_map(|table| spaces(&store, table)));
+    golden("rows.txt", &lines);
+}
+
+/// The store that a frith of format 1 wrote: one task in hand, one closed, a fork that was merged.
+fn write_store_of_format_1(path: &Path) {
+    drop(std::fs::remove_file(path));
+    let store = open_file(path);
+    let new_task = |n: u8, place| NewTask {
+        id: TaskId::from_bytes([n; 16]),
+        place,
+        title: format!("task {n}"),
+        body: "as it was written".into(),
+        assignee: Assignee::Agent,
+        position: None,
+        allow_all_commands: false,
+        clear_context: None,
+        token: OpenToken::from_bytes([n; 16]),
+    };
+    let fork = PlaceId::from_bytes([5; 16]);
+    let first = PlaceId::from_bytes(FIRST);
+    let mut requests = Workload::beginning();
+    requests.extend([
+        Request::Place { id: fork, fork: true },
+        Request::Task(Box::new(new_task(1, first))),
+        Request::Task(Box::new(new_task(2, fork))),
+        Request::Message(TaskId::from_bytes([2; 16]), 5),
+        Request::Status(TaskId::from_bytes([2; 16]), Status::Completed, OpenToken::from_bytes([7; 16])),
+    ]);
+    let facts = facts_of_a_log().into_iter().filter(|fact| !matches!(fact, Fact::Merge { .. } | Fact::Released { .. }));
+    requests.extend(facts.map(|fact| Request::Fact(Box::new(fact))));
+    let merge = Fact::Merge { fork, parent: first, epoch: 1, by: By::Person("ada".into()), moved: 1 };
+    requests.push(Request::Fact(Box::new(merge)));
+    for (at, request) in (1..).zip(requests) {
+        store.write(Timestamp::from_ms(at), move |tx| carry_out(tx, request)).unwrap();
+    }
+    store.close().unwrap();
+}
+
+fn open_file(path: &Path) -> Store {
+    let disk = Disk { backend: file_backend(path).unwrap(), blobs: Arc::new(MemoryBlobs::default()) };
+    Store::open(disk, identity(), Options::at(path)).unwrap()
+}
+
+#[test]
+fn a_store_of_format_1_opens_and_says_what_it_said() {
+    let golden = format!("{}/tests/golden/store-1.redb", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("FRITH_WRITE_GOLDEN").is_some() {
+        write_store_of_format_1(golden.as_ref());
+    }
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("store.redb");
+    std::fs::copy(golden, &path).unwrap();
+    let store = open_file(&path);
+    assert_eq!(store.check().unwrap(), []);
+    let first = PlaceId::from_bytes(FIRST);
+    let tasks = store.read(|view| view.tasks(first, &[Status::Ongoing, Status::Completed])).unwrap();
+    assert_eq!(tasks.iter().map(|task| task.title.as_str()).collect::<Vec<_>>(), ["task 1", "task 2"]);
+    assert!(tasks[0].holder.as_ref().is_some_and(|holder| holder.left && holder.by == By::Agent(agent())));
+    assert_eq!(store.read(|view| view.body(tasks[1].id)).unwrap(), "as it was written");
+    assert_eq!(store.read(|view| view.messages(tasks[1].id)).unwrap().len(), 1);
+    let request = Request::Message(tasks[1].id, 3);
+    store.write(Timestamp::from_ms(99), move |tx| carry_out(tx, request)).unwrap();
+    assert_eq!(store.check().unwrap(), []);
+}
