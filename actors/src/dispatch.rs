@@ -75,7 +75,13 @@ struct Call<'a> {
     progress: mpsc::Sender<Progress>,
 }
 
-async fn dispatch(node: &Node, caller: Caller, peer: Option<u32>, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Result<Answer, Failed> {
+async fn dispatch(
+    node: &Node,
+    caller: Caller,
+    peer: Option<u32>,
+    envelope: Envelope,
+    progress: mpsc::Sender<Progress>,
+) -> Result<Answer, Failed> {
     use Operation as Op;
     let operation = envelope.operation.clone();
     let call = Call { node, caller, peer, envelope, progress };

@@ -17,8 +17,8 @@ use frith_store::{
         named,
         seat::can_decide,
     },
-    tx::Tx,
     text::PathText,
+    tx::Tx,
     view::View,
 };
 use ractor::{ActorRef, rpc::CallResult};

@@ -127,10 +127,9 @@ impl StoreError {
             Self::ReadOnly { path } => format!("make `{}` and its folder writable", path.display()),
             Self::NeedsRepair { path } => format!("make `{}` writable and start once more, which mends it", path.display()),
             Self::InUse { .. } => "`frith status` shows the node that uses it; `frith down` ends it".into(),
-            Self::Corrupt { path, .. } => format!(
-                "nothing was deleted: put a copy of `{}` in its place, or move the file away to begin anew",
-                path.display()
-            ),
+            Self::Corrupt { path, .. } => {
+                format!("nothing was deleted: put a copy of `{}` in its place, or move the file away to begin anew", path.display())
+            }
             Self::Newer { .. } => "update frith; the store was left as it is".into(),
             Self::Document { .. } | Self::Row { .. } | Self::BrokenChain { .. } => "`frith doctor` shows what is affected".into(),
             Self::Blob { .. } => "it comes back with a machine that has it".into(),

@@ -325,7 +325,9 @@ impl Refusal {
 
     fn place_hint(&self) -> Option<String> {
         Some(match self {
-            Self::BadName { fault: NameFault::LooksLikeAnId, .. } => "a name that is not only digits and the letters a to f cannot be taken for one".into(),
+            Self::BadName { fault: NameFault::LooksLikeAnId, .. } => {
+                "a name that is not only digits and the letters a to f cannot be taken for one".into()
+            }
             Self::BadName { fault: NameFault::Blank, .. } => "give it one, or a folder after which it is called: `--folder .`".into(),
             Self::BadName { .. } => "a name is letters and digits joined by single hyphens, such as `my-app`".into(),
             Self::NameTaken { .. } => "choose another with `--name`".into(),
@@ -363,7 +365,9 @@ impl Refusal {
             Self::LongText { .. } => "put it into a file of the folder and name the file".into(),
             Self::CronStatus => "set one of notstarted, ongoing, blocked, completed, rejected".into(),
             Self::QueueEmpty { place } => format!("add one: `frith task add -w {} <title>`", place.name),
-            Self::TaskHeld { task, .. } => format!("wait for it, or move it all the same: `frith task move {} --to <place> --force`", task.id.short()),
+            Self::TaskHeld { task, .. } => {
+                format!("wait for it, or move it all the same: `frith task move {} --to <place> --force`", task.id.short())
+            }
             Self::NotForSpinUp { task } if task.status.is_finished() => {
                 format!("open it again: `frith task status {} notstarted`", task.id.short())
             }
@@ -400,7 +404,9 @@ impl Refusal {
                 format!("list what it takes with `{option}s` under `[launch.{kind}]`")
             }
             Self::UnknownOption { known, .. } => format!("it takes {}", known.join(", ")),
-            Self::TooManyAgents { .. } => "stop one (`frith agents sessions`), or allow more: `frith config set node.max_agents <number>`".into(),
+            Self::TooManyAgents { .. } => {
+                "stop one (`frith agents sessions`), or allow more: `frith config set node.max_agents <number>`".into()
+            }
             Self::ForkFolderFault { way_out, .. } => return way_out.clone(),
             Self::ProjectFile { file, .. } => format!("take the `frith` entry out of `{file}` and commit that, then launch again"),
             Self::ProjectFileBroken { .. } => "mend the file, then launch again".into(),

@@ -74,13 +74,7 @@ pub fn can_launch(
 
 /// The refusal that names the agent of a place.
 pub fn agent_runs(place: &Place, agent: &Agent) -> Refusal {
-    Refusal::AgentRuns {
-        place: named(place),
-        agent: agent.id,
-        running: agent.is_running(),
-        since: agent.started,
-        machine: agent.machine,
-    }
+    Refusal::AgentRuns { place: named(place), agent: agent.id, running: agent.is_running(), since: agent.started, machine: agent.machine }
 }
 
 /// Whether an agent could be launched in a fork of `parent` that is yet to be made: the parent's folder, when it could.
