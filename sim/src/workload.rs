@@ -221,7 +221,7 @@ impl Workload {
             }
             _ => {
                 self.agents.push(agent);
-                let (kind, by) = ("claude".into(), person());
+                let (kind, by) = ("worker".into(), person());
                 Fact::Launch { agent, kind, place, epoch: 1, by, model: None, effort: None, folder: None }
             }
         }))
