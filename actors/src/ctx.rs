@@ -10,6 +10,8 @@ use frith_store::{
     model::ProcessRef,
 };
 
+use tokio::sync::watch;
+
 use crate::{
     caller::RunningAgent,
     config::NodeConfig,
@@ -44,8 +46,17 @@ impl Ctx {
 }
 
 /// The agents of this machine that have not ended, by which callers are told apart.
-#[derive(Clone, Default)]
-pub struct Running(Arc<Mutex<BTreeMap<AgentId, RunningAgent>>>);
+#[derive(Clone)]
+pub struct Running {
+    agents: Arc<Mutex<BTreeMap<AgentId, RunningAgent>>>,
+    ends: watch::Sender<()>,
+}
+
+impl Default for Running {
+    fn default() -> Self {
+        Self { agents: Arc::default(), ends: watch::Sender::new(()) }
+    }
+}
 
 impl Running {
     /// An agent is being started.
@@ -70,12 +81,22 @@ impl Running {
         self.lock().remove(&agent);
     }
 
+    /// An end is on disk.
+    pub fn end_recorded(&self) {
+        self.ends.send_replace(());
+    }
+
+    /// Changes whenever an end is on disk.
+    pub fn ends(&self) -> watch::Receiver<()> {
+        self.ends.subscribe()
+    }
+
     /// All of them.
     pub fn all(&self) -> Vec<RunningAgent> {
         self.lock().values().cloned().collect()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<AgentId, RunningAgent>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! From an operation to its handler: reads on a view, writes in a transaction, and what a place alone decides to its actor.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, time::Duration};
 
 use frith_store::{
     error::Failure,
@@ -65,6 +65,9 @@ impl Node {
             .map_err(Failed::from_work)
     }
 }
+
+/// How long a launched agent is looked at before its launch is said to be done.
+const MOMENT: Duration = Duration::from_millis(300);
 
 /// One call on its way to its handler.
 struct Call<'a> {
@@ -205,6 +208,7 @@ impl Call<'_> {
         let place = place.await?;
         let asked = self.asked(place, request.kind, request.model, request.effort);
         let agent = self.launched(asked).await?;
+        self.require_well(agent).await?;
         reply(&status::agent(self.node, agent).await?)
     }
 
@@ -229,6 +233,32 @@ impl Call<'_> {
         let place = asked.place;
         let progress = self.progress.clone();
         self.ask(place, move |reply| PlaceMsg::Launch { asked: Box::new(asked), progress, reply }).await
+    }
+
+    /// Looks for a moment whether an agent that has just started fails at once, as one that is badly configured does.
+    ///
+    /// # Errors
+    /// [`Refusal::EndedAtOnce`] with the last it said.
+    async fn require_well(&self, id: AgentId) -> Result<(), Failed> {
+        let ctx = self.node.ctx();
+        let mut ends = ctx.running.ends();
+        let deadline = tokio::time::Instant::now() + MOMENT;
+        loop {
+            let agent = ctx.db.read(move |view| Ok(view.agent(id)?)).await?;
+            let Some(end) = agent.and_then(|agent| agent.ended) else {
+                match tokio::time::timeout_at(deadline, ends.changed()).await {
+                    Ok(Ok(())) => continue,
+                    _ => return Ok(()),
+                }
+            };
+            let Some(how) = end.how.failure() else { return Ok(()) };
+            let terminal = status::open_terminals(self.node).await.and_then(|terminals| terminals.get(id));
+            let said = match terminal {
+                Some(terminal) => terminals::screen(&terminal).await,
+                None => vec![],
+            };
+            return Err(Refusal::EndedAtOnce { agent: id, how, said }.into());
+        }
     }
 
     /// Asks a place's actor, and waits for its answer however long that takes.
@@ -301,7 +331,10 @@ impl Call<'_> {
         let made =
             self.node.ctx().db.write_once(self.envelope.call, move |tx| handlers::fork::fork_for_task(tx, &caller, &asked, id)).await?;
         trial.place = made.fork;
-        let launched = self.launched(trial).await;
+        let launched = match self.launched(trial).await {
+            Ok(agent) => self.require_well(agent).await.map(|()| agent),
+            Err(failed) => Err(failed),
+        };
         let agent = launched.map_err(|failed| not_launched(&made, failed))?;
         let (fork, here) = (made.fork, self.node.here());
         let fork = self.node.ctx().db.read(move |view| handlers::workspace::info(view, here, &view.require_place(fork)?)).await?;

@@ -424,12 +424,15 @@ fn require_not_stopped(carrying: &Carrying, agent: AgentId) -> Result<(), Refusa
 /// The store broke.
 pub async fn record_end(ctx: &Ctx, agent: AgentId, how: EndHow) -> Result<(), Failure> {
     ctx.running.remove(agent);
-    ctx.db
+    let recorded = ctx
+        .db
         .write(move |tx| {
             if tx.agent(agent)?.is_some_and(|agent| agent.ended.is_none()) {
                 tx.append(Fact::End { agent, how })?;
             }
             Ok(())
         })
-        .await
+        .await;
+    ctx.running.end_recorded();
+    recorded
 }

@@ -98,6 +98,14 @@ pub fn ask_to_end(terminal: &TerminalRef, grace: Duration) -> Owned {
     })
 }
 
+/// The lines of the screen that say something.
+pub async fn screen(terminal: &TerminalRef) -> Vec<String> {
+    match terminal.call(TerminalMessage::Text, None).await {
+        Ok(CallResult::Success(text)) => text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect(),
+        _ => vec![],
+    }
+}
+
 /// How many look at a terminal.
 pub async fn attached(terminal: &TerminalRef) -> u32 {
     match terminal.call(TerminalMessage::Viewers, None).await {

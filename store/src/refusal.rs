@@ -284,6 +284,9 @@ pub enum Refusal {
     /// The fork was made and the task moved, and the last step was refused.
     #[error("fork `{}` was made and task {} is in it, but its agent was not launched: {why}", fork.name, task.short())]
     SpunUpWithoutAgent { fork: PlaceNamed, task: TaskId, why: Box<Refusal> },
+    /// The agent started, and failed within a moment.
+    #[error("agent {} {how} as soon as it had started{}", agent.short(), last_words(said))]
+    EndedAtOnce { agent: AgentId, how: String, said: Vec<String> },
     /// A task cannot stand beside itself.
     #[error("task {} cannot stand beside itself", task.short())]
     BesideItself { task: TaskId },
@@ -383,8 +386,8 @@ impl Refusal {
 
     fn launch_hint(&self) -> Option<String> {
         Some(match self {
-            Self::AgentRuns { place, agent, .. } => {
-                format!("watch it with `frith agents attach {}`, or fork: `frith fork create {}`", agent.short(), place.name)
+            Self::AgentRuns { agent, .. } => {
+                format!("watch it with `frith agents attach {}`, or end it: `frith agents stop {}`", agent.short(), agent.short())
             }
             Self::NoAgent { place } => format!("`frith agents launch {}` starts one", place.name),
             Self::NoFolder { place } => format!("`frith workspace set {} --folder <path>` sets it", place.name),
@@ -411,6 +414,7 @@ impl Refusal {
             Self::ProjectFile { file, .. } => format!("take the `frith` entry out of `{file}` and commit that, then launch again"),
             Self::ProjectFileBroken { .. } => "mend the file, then launch again".into(),
             Self::NotStarted { .. } => "`frith logs` has the details".into(),
+            Self::EndedAtOnce { agent, .. } => format!("`frith agents attach {}` shows all that it said", agent.short()),
             Self::AgentEnded { .. } => "`frith agents launch <place>` starts another".into(),
             Self::NoTerminal { .. } => "attach works for agents that `frith agents launch` started".into(),
             _ => return None,
@@ -466,6 +470,10 @@ fn count(number: usize, noun: &str) -> String {
 
 fn names(places: &[PlaceNamed]) -> String {
     places.iter().map(|place| format!("`{}`", place.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn last_words(said: &[String]) -> String {
+    said.last().map(|line| format!("; it said: {line}")).unwrap_or_default()
 }
 
 /// How many tasks a sentence names before it says how many more there are.

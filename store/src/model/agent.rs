@@ -35,6 +35,17 @@ pub enum EndHow {
     Lost,
 }
 
+impl EndHow {
+    /// How it failed, when nobody stopped it and it did not end well by itself.
+    pub fn failure(&self) -> Option<String> {
+        match self {
+            Self::Exited(0) | Self::Stopped(_) | Self::NotStarted(_) | Self::Lost => None,
+            Self::Exited(code) => Some(format!("ended with code {code}")),
+            Self::Signalled(signal) => Some(format!("was ended by signal {signal}")),
+        }
+    }
+}
+
 /// That an agent ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
