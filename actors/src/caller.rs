@@ -12,14 +12,11 @@ use frith_store::{
 
 use crate::{
     api::{Askers, Effect, OperationInfo},
-    env::process::{EnvMark, Pid, ProcessFacts, ProcessRef, Processes},
+    env::process::{AGENT_VARIABLE, EnvMark, Pid, ProcessFacts, ProcessRef, Processes},
 };
 
 /// How many processes above a caller are looked at.
 const ANCESTORS: usize = 64;
-
-/// The variable by which an agent's processes are known.
-const AGENT_VARIABLE: &str = "FRITH_AGENT_ID";
 
 /// What a launched agent's processes carry in their environment.
 pub fn mark(agent: AgentId) -> EnvMark {

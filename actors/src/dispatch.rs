@@ -6,7 +6,7 @@ use frith_store::{
     error::Failure,
     id::{AgentId, MachineId, PlaceId},
     model::{Agent, By},
-    refusal::Refusal,
+    refusal::{FolderFault, Refusal},
     text::PathText,
     tx::Tx,
     view::View,
@@ -185,6 +185,9 @@ impl Call<'_> {
     /// A folder that was named, from where the caller stands.
     async fn look(&self, named: Option<&PathText>) -> Result<Option<RealFolder>, Failed> {
         let Some(named) = named else { return Ok(None) };
+        if named.as_bytes().is_empty() {
+            return Err(Refusal::BadFolder { path: named.clone(), fault: FolderFault::Gone }.into());
+        }
         let path = match &self.caller.folder {
             Some(folder) => folder.as_path().join(named.as_path()),
             None => named.as_path().to_owned(),
@@ -332,6 +335,7 @@ impl Call<'_> {
             self.node.ctx().db.write_once(self.envelope.call, move |tx| handlers::fork::fork_for_task(tx, &caller, &asked, id)).await?;
         trial.place = made.fork;
         let launched = match self.launched(trial).await {
+            Err(Failed::Refused(refusal)) if made.continued => agent_there(*refusal),
             Ok(agent) => self.require_well(agent).await.map(|()| agent),
             Err(failed) => Err(failed),
         };
@@ -357,6 +361,14 @@ fn not_launched(made: &handlers::fork::TaskFork, failed: Failed) -> Failed {
     match failed {
         Failed::Refused(why) => Refusal::SpunUpWithoutAgent { fork: place, task: made.task, why }.into(),
         broken @ Failed::Broken { .. } => broken,
+    }
+}
+
+/// The agent that an earlier try had launched already.
+fn agent_there(refusal: Refusal) -> Result<AgentId, Failed> {
+    match refusal {
+        Refusal::AgentRuns { agent, .. } => Ok(agent),
+        other => Err(other.into()),
     }
 }
 

@@ -4,7 +4,10 @@
 //! process is started, and what runs is recorded; a node that ends in between leaves a record without an end, by which
 //! the next one finds what is left and ends it.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use frith_store::{
     docs::log::Fact,
@@ -307,7 +310,11 @@ async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, prepared: Prepar
     let ctx = &carrying.ctx;
     let start_in = match &prepared.folder {
         Folder::Chosen(folder) => folder.clone(),
-        Folder::Planned(plan) => make_folder(carrying, terminal, prepared.agent, plan).await?,
+        Folder::Planned(plan) => {
+            let made = make_folder(carrying, terminal, prepared.agent, plan).await?;
+            require_own_entry(carrying, &prepared.ready, &made).await?;
+            made
+        }
     };
     require_not_stopped(carrying, prepared.agent)?;
     terminals::opening_line(terminal, &format!("{}$ {}", start_in.display(), command_line(&prepared.ready.line)));
@@ -325,6 +332,18 @@ async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, prepared: Prepar
     ctx.db.write(move |tx| Ok(tx.append(Fact::Started { agent, process: stamp, command, folder })?)).await?;
     ctx.env.faults.reached("launch.running");
     Ok(())
+}
+
+/// The rule of the project file once more, on the folder as it is: what a link in it leads to, or a branch that was there
+/// before brought along, was not in the commit that was looked at.
+async fn require_own_entry(carrying: &Carrying, ready: &Ready, folder: &Path) -> Result<(), Failed> {
+    let Some(file) = ready.project_file.clone() else { return Ok(()) };
+    let (folders, folder, looked_for) = (carrying.ctx.env.folders.clone(), folder.to_owned(), file.clone());
+    let found = blocking(&carrying.ctx.env.blocking, move || folders.project_file_in(&folder, &looked_for)).await;
+    match found.map_err(Failed::from_work)? {
+        Some((path, bytes)) => Ok(entry::require_own(&file, &path, &bytes, &carrying.place.id)?),
+        None => Ok(()),
+    }
 }
 
 async fn start(terminal: &TerminalRef, agent: AgentId, launch: Launch) -> Result<ProcessRef, Failed> {
@@ -398,6 +417,11 @@ async fn record_checkout(carrying: &Carrying, plan: &FolderPlan, made: &MadeFold
     let recorded = carrying.ctx.db.write(move |tx| {
         let here = tx.machine();
         let known = tx.checkouts(fork)?.into_iter().find(|one| one.machine == here && one.removed.is_none());
+        if let (Some(CheckoutKind::Worktree { branch, .. }), CheckoutKind::Copy) = (known.as_ref().map(|known| &known.kind), &kind) {
+            let fact = format!("what stands at `{path}` is no worktree of this fork: its branch is `{branch}`");
+            let way_out = Some(format!("move `{path}` away, then launch again"));
+            return Err(Refusal::ForkFolderFault { code: "other".into(), fact, way_out }.into());
+        }
         if known.is_none_or(|known| known.path != path || known.start_in != start_in) {
             tx.append(Fact::Checkout { fork, path, start_in, kind })?;
         }

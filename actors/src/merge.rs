@@ -10,7 +10,7 @@ use frith_store::{
     error::Failure,
     git::{FolderKind, FolderState},
     id::{AgentId, MachineId, PlaceId},
-    model::{Agent, By, Checkout, Place, ProcessRef, Status},
+    model::{Agent, By, Checkout, CheckoutKind, Place, ProcessRef, Status},
     refusal::Refusal,
     rules::{
         merge::{Foreign, MergePlan, can_merge, opened_meanwhile},
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     api::fork::{FolderFate, Merged, MergedFolder},
     call::Failed,
-    caller::{RunningAgent, parent_of},
+    caller::{RunningAgent, mark, parent_of},
     ctx::Ctx,
     env::{
         process::{ProcessFacts, Processes},
@@ -98,16 +98,15 @@ pub async fn run<S: Future<Output = Stop> + Send>(
         stopped(stop(asked.by.clone()).await, &names, agent)?;
         ctx.env.faults.reached("merge.agent-stopped");
     }
-    let here = folder_here(ctx, &plan);
-    let seen = match (&here, asked.delete_folder) {
-        (Some(_), true) => Some(look(fork).await?),
-        _ => None,
-    };
+    let (here, seen) = folder_here(ctx, &plan, asked, fork).await?;
     let moved_tasks = commit(ctx, asked, plan.stops().is_some(), seen.clone()).await?;
     ctx.env.faults.reached("merge.committed");
-    let mut folders = kept(&plan);
+    let mut folders = kept(&plan, here.as_ref());
     if let (Some(checkout), Some(seen)) = (here, seen) {
-        let fate = remove(ctx, asked.fork, seen, fork).await?;
+        let fate = match is_other(&checkout, &seen) {
+            Some(why) => keep(ctx, asked.fork, why).await?,
+            None => remove(ctx, asked.fork, seen, fork).await?,
+        };
         folders = vec![folder(ctx, &checkout, fate).await];
         ctx.env.faults.reached("merge.done");
     }
@@ -248,7 +247,8 @@ impl Look {
 
     fn is_launched(&self, facts: &ProcessFacts) -> bool {
         let is_agents = |process: &ProcessRef| self.running.iter().any(|agent| agent.process.as_ref() == Some(process));
-        self.line(facts.process.pid).any(|process| is_agents(&process))
+        let is_marked = || self.running.iter().any(|agent| self.processes.carries(facts.process.pid.into(), &mark(agent.id)));
+        self.line(facts.process.pid).any(|process| is_agents(&process)) || is_marked()
     }
 
     fn is_agent(&self, facts: &ProcessFacts) -> bool {
@@ -321,6 +321,17 @@ fn note_folder(tx: &mut Tx<'_>, fork: PlaceId, seen: Option<FolderState>) -> Res
     Ok(tx.set_step(&FolderStep::key(fork), &step)?)
 }
 
+/// Why what stands at a fork's place is not the folder that was made for it.
+fn is_other(checkout: &Checkout, seen: &FolderState) -> Option<String> {
+    let was_worktree = matches!(checkout.kind, CheckoutKind::Worktree { .. });
+    (was_worktree && seen.kind() == FolderKind::Copy).then(|| "what stands there is no worktree of this fork any more".to_owned())
+}
+
+async fn keep(ctx: &Ctx, fork: PlaceId, why: String) -> Result<FolderFate, Failed> {
+    ctx.db.write(move |tx| Ok(tx.clear_step(&FolderStep::key(fork))?)).await?;
+    Ok(FolderFate::KeptBecause(why))
+}
+
 /// Removes the folder of a merged fork and records what became of it; also where a node that ended meanwhile left off.
 ///
 /// # Errors
@@ -346,12 +357,40 @@ pub async fn remove(ctx: &Ctx, fork_id: PlaceId, seen: FolderState, fork: &Actor
     Ok(fate)
 }
 
-fn folder_here(ctx: &Ctx, plan: &MergePlan) -> Option<Checkout> {
+/// The fork's folder here with what it holds, when it is to go. One that a node did not live to record is found where
+/// every fork's folder stands.
+async fn folder_here(
+    ctx: &Ctx,
+    plan: &MergePlan,
+    asked: &Asked,
+    fork: &ActorRef<ForkMsg>,
+) -> Result<(Option<Checkout>, Option<FolderState>), Failed> {
     let here = ctx.db.store().machine();
-    plan.folders().iter().find(|checkout| checkout.machine == here).cloned()
+    let recorded = plan.folders().iter().find(|checkout| checkout.machine == here).cloned();
+    if recorded.is_some() && !asked.delete_folder {
+        return Ok((recorded, None));
+    }
+    let seen = match look(fork).await {
+        Ok(seen) => seen,
+        Err(_) if !asked.delete_folder => return Ok((recorded, None)),
+        Err(failed) => return Err(failed),
+    };
+    let found = (seen.kind() != FolderKind::Gone).then(|| unrecorded(ctx, asked.fork, seen.kind()));
+    let checkout = recorded.or(found);
+    let seen = (asked.delete_folder && checkout.is_some()).then_some(seen);
+    Ok((checkout, seen))
 }
 
-fn kept(plan: &MergePlan) -> Vec<MergedFolder> {
+fn unrecorded(ctx: &Ctx, fork: PlaceId, kind: FolderKind) -> Checkout {
+    let path = PathText::from(ctx.env.home.join("forks").join(fork.to_string()).as_path());
+    let kind = match kind {
+        FolderKind::Worktree => CheckoutKind::Worktree { branch: format!("frith/fork-{fork}"), base: String::new() },
+        FolderKind::Copy | FolderKind::Gone => CheckoutKind::Copy,
+    };
+    Checkout { fork, machine: ctx.db.store().machine(), start_in: path.clone(), path, kind, made: ctx.db.now(), removed: None }
+}
+
+fn kept(plan: &MergePlan, here: Option<&Checkout>) -> Vec<MergedFolder> {
     let folder = |checkout: &Checkout| MergedFolder {
         machine: checkout.machine,
         path: checkout.path.clone(),
@@ -359,7 +398,8 @@ fn kept(plan: &MergePlan) -> Vec<MergedFolder> {
         uncommitted: None,
         fate: FolderFate::Kept,
     };
-    plan.folders().iter().map(folder).collect()
+    let found = here.filter(|found| plan.folders().iter().all(|one| one.machine != found.machine));
+    plan.folders().iter().chain(found).map(folder).collect()
 }
 
 async fn folder(ctx: &Ctx, checkout: &Checkout, fate: FolderFate) -> MergedFolder {

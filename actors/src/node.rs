@@ -192,7 +192,8 @@ async fn open(env: &Env) -> Result<Db, StartError> {
 /// Founds a team on a machine that is in none.
 fn found(tx: &mut Tx<'_>, team: TeamId, machine_name: &str) -> Result<(), StoreError> {
     match tx.team()? {
-        Some(_) => Ok(()),
+        Some(_) if tx.machines()?.iter().any(|machine| machine.id == tx.machine()) => Ok(()),
+        Some(_) => Err(StoreError::OtherKey { key: tx.machine() }),
         None => tx.found_team(team, machine_name, &By::Node),
     }
 }

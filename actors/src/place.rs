@@ -30,6 +30,9 @@ use crate::{
 /// How long a place in which nothing happens is kept ready.
 const IDLE: Duration = Duration::from_secs(300);
 
+/// How long a failed write of an agent's end waits before it is tried again.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
+
 /// What a place does.
 pub enum PlaceMsg {
     /// Launches an agent.
@@ -52,6 +55,8 @@ pub enum PlaceMsg {
     },
     /// The agent's process has ended.
     Ended(AgentId, ProcessEnd),
+    /// The end of an agent is to be written down, again when it could not be.
+    End(AgentId, EndHow),
     /// Merges the fork.
     Merge {
         /// What was asked.
@@ -77,8 +82,8 @@ enum AgentState {
 struct Launching {
     cancel: Cancel,
     reply: RpcReplyPort<Result<AgentId, Failed>>,
-    /// The process ended before its start was on disk.
-    ended: Option<ProcessEnd>,
+    /// Processes that ended meanwhile: the one being started, or one before it.
+    ended: Vec<(AgentId, ProcessEnd)>,
     _task: Owned,
 }
 
@@ -141,9 +146,10 @@ impl Actor for PlaceActor {
         }
         match message {
             PlaceMsg::Launch { asked, progress, reply } => state.launch(&myself, asked, progress, reply).await,
-            PlaceMsg::LaunchOver(outcome) => state.launch_over(outcome).await?,
+            PlaceMsg::LaunchOver(outcome) => state.launch_over(&myself, outcome).await?,
             PlaceMsg::Stop { by, reply } => state.stop(by, reply),
-            PlaceMsg::Ended(agent, end) => state.ended(agent, end).await?,
+            PlaceMsg::Ended(agent, end) => state.ended(&myself, agent, end).await?,
+            PlaceMsg::End(agent, how) => state.end(&myself, agent, how).await?,
             PlaceMsg::Merge { asked, reply } => state.merge(&myself, asked, reply),
             PlaceMsg::FinishRemoval(step) => state.finish_removal(&myself, *step),
             PlaceMsg::MergeOver => state.merging = None,
@@ -232,7 +238,7 @@ impl PlaceState {
             // An actor that is gone has its task ended with it.
             let _ = myself.cast(PlaceMsg::LaunchOver(outcome));
         });
-        self.agent = AgentState::Launching(Launching { cancel, reply, ended: None, _task: task });
+        self.agent = AgentState::Launching(Launching { cancel, reply, ended: vec![], _task: task });
     }
 
     fn busy(&self) -> Option<Refusal> {
@@ -260,37 +266,45 @@ impl PlaceState {
         }
     }
 
-    async fn launch_over(&mut self, outcome: Result<AgentId, NotLaunched>) -> Result<(), ActorProcessingErr> {
+    async fn launch_over(&mut self, myself: &ActorRef<PlaceMsg>, outcome: Result<AgentId, NotLaunched>) -> Result<(), ActorProcessingErr> {
         let AgentState::Launching(launching) = std::mem::replace(&mut self.agent, AgentState::None) else { return Ok(()) };
         let answer = match outcome {
-            Ok(agent) => self.runs(agent, launching.ended).await?,
+            Ok(agent) => {
+                self.runs(agent);
+                Ok(agent)
+            }
             Err(NotLaunched { agent, failed }) => {
-                self.did_not_start(agent, &failed).await?;
+                self.did_not_start(myself, agent, &failed).await?;
                 Err(failed)
             }
         };
         // Whoever asked may have gone away: the agent is listed.
         let _ = launching.reply.send(answer);
+        for (agent, end) in launching.ended {
+            self.ended(myself, agent, end).await?;
+        }
         Ok(())
     }
 
-    async fn runs(&mut self, agent: AgentId, end: Option<ProcessEnd>) -> Result<Result<AgentId, Failed>, ActorProcessingErr> {
+    fn runs(&mut self, agent: AgentId) {
         self.agent = AgentState::Running(agent);
-        match end {
-            Some(end) => self.ended(agent, end).await?,
-            None if self.stop.is_some() => self.ask_to_end(agent),
-            None => {}
+        if self.stop.is_some() {
+            self.ask_to_end(agent);
         }
-        Ok(Ok(agent))
     }
 
-    async fn did_not_start(&mut self, agent: Option<AgentId>, failed: &Failed) -> Result<(), ActorProcessingErr> {
+    async fn did_not_start(
+        &mut self,
+        myself: &ActorRef<PlaceMsg>,
+        agent: Option<AgentId>,
+        failed: &Failed,
+    ) -> Result<(), ActorProcessingErr> {
         let Some(agent) = agent else {
             self.answer_stops(Err(failed.clone()));
             return Ok(());
         };
         let how = self.stop.clone().map_or_else(|| EndHow::NotStarted(failed.to_string()), EndHow::Stopped);
-        self.end(agent, how).await
+        self.end(myself, agent, how).await
     }
 
     fn stop(&mut self, by: By, reply: RpcReplyPort<Result<Agent, Failed>>) {
@@ -313,9 +327,9 @@ impl PlaceState {
         self.ending = self.terminals.get(agent).map(|terminal| terminals::ask_to_end(&terminal, self.ctx.config.stop_grace));
     }
 
-    async fn ended(&mut self, agent: AgentId, end: ProcessEnd) -> Result<(), ActorProcessingErr> {
+    async fn ended(&mut self, myself: &ActorRef<PlaceMsg>, agent: AgentId, end: ProcessEnd) -> Result<(), ActorProcessingErr> {
         if let AgentState::Launching(launching) = &mut self.agent {
-            launching.ended = Some(end);
+            launching.ended.push((agent, end));
             return Ok(());
         }
         let how = match (self.stop.clone(), end) {
@@ -327,11 +341,16 @@ impl PlaceState {
         if matches!(self.agent, AgentState::Running(running) if running == agent) {
             self.agent = AgentState::None;
         }
-        self.end(agent, how).await
+        self.end(myself, agent, how).await
     }
 
-    async fn end(&mut self, agent: AgentId, how: EndHow) -> Result<(), ActorProcessingErr> {
-        record_end(&self.ctx, agent, how).await?;
+    async fn end(&mut self, myself: &ActorRef<PlaceMsg>, agent: AgentId, how: EndHow) -> Result<(), ActorProcessingErr> {
+        if let Err(failure) = record_end(&self.ctx, agent, how.clone()).await {
+            tracing::error!(%agent, %failure, "the end of an agent could not be written down, and is tried again");
+            self.answer_stops(Err(failure.into()));
+            myself.send_after(WRITE_AGAIN, move || PlaceMsg::End(agent, how));
+            return Ok(());
+        }
         let record = self.ctx.db.read(move |view| Ok(view.agent(agent)?)).await?;
         let missing = || Failed::from(Refusal::NoAgent { place: named(&self.place) });
         let answer = record.ok_or_else(missing);

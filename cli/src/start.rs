@@ -163,6 +163,8 @@ fn spawn(home: &Path) -> Result<Child, Failure> {
     let log = log.map_err(|error| Failure::Unreachable(log::cannot_write(home, &error)))?;
     let mut command = Command::new(program);
     command.args(["up", "--foreground", "--detached"]).current_dir("/").env("FRITH_HOME", home);
+    // A node that an agent's shell happens to start is nobody's agent.
+    command.env_remove(frith_actors::env::process::AGENT_VARIABLE);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     command.spawn().map_err(|error| failed(&error))
 }

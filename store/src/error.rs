@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use crate::{
-    id::{BlobHash, DocId},
+    id::{BlobHash, DocId, MachineId},
     refusal::Refusal,
 };
 
@@ -94,6 +94,12 @@ pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
+    /// The machine's key is not the one the store was written with.
+    #[error("the store belongs to another machine's key than this one, whose id is {key}")]
+    OtherKey {
+        /// The machine of the key.
+        key: MachineId,
+    },
     /// The file was closed while it was being read, after a failure to write.
     #[error("the store was closed by an earlier failure")]
     Interrupted,
@@ -133,6 +139,7 @@ impl StoreError {
             Self::Newer { .. } => "update frith; the store was left as it is".into(),
             Self::Document { .. } | Self::Row { .. } | Self::BrokenChain { .. } => "`frith doctor` shows what is affected".into(),
             Self::Blob { .. } => "it comes back with a machine that has it".into(),
+            Self::OtherKey { .. } => "put back the file `key` that was beside it; nothing was written".into(),
             Self::Interrupted => "run it again".into(),
             Self::Closed => "start the node again".into(),
             Self::Io { .. } | Self::RefusedAfterWriting => return None,

@@ -37,6 +37,9 @@ pub trait Folders: Send + Sync {
     /// It cannot be looked at.
     fn project_file(&self, plan: &FolderPlan, file: &ProjectFile) -> Result<Option<(PathText, Vec<u8>)>, PlanError>;
 
+    /// The project file that an agent in a folder that is there finds, with its bytes.
+    fn project_file_in(&self, folder: &Path, file: &ProjectFile) -> Option<(PathText, Vec<u8>)>;
+
     /// Makes a fork's folder.
     ///
     /// # Errors

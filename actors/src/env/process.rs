@@ -143,6 +143,9 @@ pub enum Life {
     Unknown,
 }
 
+/// The variable that names an agent to its processes, and by which they are known as its.
+pub const AGENT_VARIABLE: &str = "FRITH_AGENT_ID";
+
 /// An environment entry that a launched agent's processes carry and others do not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvMark {
@@ -172,6 +175,14 @@ pub struct Launch {
     pub env: Vec<(OsString, OsString)>,
     /// The folder it starts in. Where that is missing nothing is started.
     pub folder: PathBuf,
+}
+
+impl Launch {
+    /// The entry by which what this starts is known, if it has one.
+    pub fn mark(&self) -> Option<EnvMark> {
+        let (name, value) = self.env.iter().find(|(name, _)| name == AGENT_VARIABLE)?;
+        Some(EnvMark { name: name.clone(), value: value.clone() })
+    }
 }
 
 /// How many rows and columns a terminal has; always within what a screen can sensibly hold.

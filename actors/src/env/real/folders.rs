@@ -1,7 +1,8 @@
 //! The real folders and git, over the store's git module.
 
 use std::{
-    io,
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -48,6 +49,10 @@ impl Folders for HomeFolders {
         }
     }
 
+    fn project_file_in(&self, folder: &Path, file: &ProjectFile) -> Option<(PathText, Vec<u8>)> {
+        on_disk(folder, &file.path)
+    }
+
     fn make(&self, plan: &FolderPlan, watch: &mut dyn Watch) -> Result<MadeFolder, MakeError> {
         git::make(plan, watch)
     }
@@ -86,9 +91,19 @@ impl HomeFolders {
     }
 }
 
+/// The most bytes of a project file; no program reads a larger one for a few entries.
+const PROJECT_FILE_MOST: u64 = 1024 * 1024;
+
+/// A regular file below a folder, links followed as the program that reads it would; none when it is something else.
 fn on_disk(folder: &Path, file: &str) -> Option<(PathText, Vec<u8>)> {
     let path = folder.join(file);
-    let bytes = std::fs::read(&path).ok()?;
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
+    let opened = File::from(rustix::fs::open(&path, flags, rustix::fs::Mode::empty()).ok()?);
+    if !opened.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    opened.take(PROJECT_FILE_MOST).read_to_end(&mut bytes).ok()?;
     Some((PathText::from(path.as_path()), bytes))
 }
 

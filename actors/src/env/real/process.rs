@@ -76,8 +76,9 @@ impl Processes for RealProcesses {
         Box::pin(async move {
             let ended = signal(SignalKind::child()).map_err(terminal_error)?;
             let table = world.table.clone();
+            let mark = launch.mark();
             let started = blocking(move || start(table, &launch, size)).await?;
-            run(world, started, ended)
+            run(world, started, mark, ended)
         })
     }
 
@@ -275,7 +276,7 @@ fn end_of(status: io::Result<ExitStatus>) -> ProcessEnd {
 }
 
 /// Sets the tasks of a started command going.
-fn run(world: RealProcesses, started: Started, ended: SignalStream) -> Result<RunningProcess, StartError> {
+fn run(world: RealProcesses, started: Started, mark: Option<EnvMark>, ended: SignalStream) -> Result<RunningProcess, StartError> {
     let Started { leash, master } = started;
     // SAFETY: the descriptor is owned by the value given away here, which nothing replaces or closes before its drop.
     #[expect(unsafe_code, reason = "the runtime asks for this promise of whoever registers a descriptor")]
@@ -291,6 +292,7 @@ fn run(world: RealProcesses, started: Started, ended: SignalStream) -> Result<Ru
         reader: tokio::spawn(read_all(Arc::clone(&master), output.clone())),
         writer: tokio::spawn(write_all(Arc::clone(&master), items)),
         leash: Some(leash),
+        mark,
         orders,
         ended,
         output,
@@ -327,6 +329,8 @@ struct Warden {
     leash: Option<Leash>,
     /// Everyone ever seen in the tree: a child whose parent ended is found by nothing else.
     known: BTreeSet<ProcessRef>,
+    /// What tells those of them that left their parents.
+    mark: Option<EnvMark>,
     orders: mpsc::UnboundedReceiver<ProcessSignal>,
     ended: SignalStream,
     reader: JoinHandle<()>,
@@ -380,7 +384,7 @@ impl Warden {
     /// The tree is looked at before the signal: what left the group is findable only while its parent lives.
     async fn signal(&mut self, signal: ProcessSignal) {
         let roots = self.known.iter().cloned().collect();
-        let tree = self.world.tree(roots, None).await;
+        let tree = self.world.tree(roots, self.mark.clone()).await;
         let tree = tree.unwrap_or_else(|error| {
             tracing::warn!(%error, "only the process group is signalled");
             Vec::new()
@@ -397,7 +401,7 @@ impl Warden {
         use ProcessSignal::{Kill, Terminate};
         for (signal, patience) in [(Terminate, LEFTOVER_PATIENCE), (Kill, KILL_PATIENCE)] {
             let known = &mut self.known;
-            match signal_until_gone(&self.world, known, None, signal, patience).await {
+            match signal_until_gone(&self.world, known, self.mark.clone(), signal, patience).await {
                 Ok(None) => return,
                 Ok(Some(_)) => {}
                 Err(error) => {

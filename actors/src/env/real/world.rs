@@ -55,8 +55,36 @@ pub struct HomeDisk(pub PathBuf);
 impl Disk for HomeDisk {
     fn open_store(&self, identity: Identity) -> Result<Store, StoreError> {
         let path = self.0.join("store.redb");
-        let disk = open::Disk { backend: open::file_backend(&path)?, blobs: Arc::new(BlobFolder::new(self.0.join("blobs"))) };
-        Store::open(disk, identity, Options::at(&path))
+        match path.symlink_metadata() {
+            Ok(metadata) if metadata.is_file() && metadata.len() == 0 => {
+                Err(StoreError::Corrupt { path, fault: "it is empty, and no store ever is".to_owned() })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.begin_store(&path, identity),
+            _ => self.open_at(&path, &path, identity),
+        }
+    }
+}
+
+impl HomeDisk {
+    /// A store gets its name once it is one, so that an empty file under that name is always a damaged store.
+    fn begin_store(&self, path: &Path, identity: Identity) -> Result<Store, StoreError> {
+        let failed = |error| StoreError::from_io("begin", error);
+        let begun = self.0.join("store.redb.new");
+        if let Err(error) = std::fs::remove_file(&begun)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(failed(error));
+        }
+        let store = self.open_at(&begun, path, identity)?;
+        std::fs::rename(&begun, path).map_err(failed)?;
+        let folder = std::fs::File::open(&self.0).map_err(failed)?;
+        folder.sync_all().map_err(failed)?;
+        Ok(store)
+    }
+
+    fn open_at(&self, file: &Path, known_as: &Path, identity: Identity) -> Result<Store, StoreError> {
+        let disk = open::Disk { backend: open::file_backend(file)?, blobs: Arc::new(BlobFolder::new(self.0.join("blobs"))) };
+        Store::open(disk, identity, Options::at(known_as))
     }
 }
 
