@@ -1,11 +1,23 @@
-//! What a node is told about itself before it starts: limits, and the kinds of agent it can launch.
+//! What a node is told about itself: limits, and the kinds of agent it can launch.
 //!
 //! Plain data. Where it comes from, and in which order sources win, is the command line's business.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::env::{folders::ProjectFile, launch_env::EnvPattern};
+
+/// Where a node's configuration comes from. It may change while the node runs: each decision goes by what is said then.
+pub trait Configured: Send + Sync {
+    /// What is said now. It is asked within calls, so it takes no longer than to look at one small file.
+    fn now(&self) -> Arc<NodeConfig>;
+}
+
+/// A configuration that never changes.
+impl Configured for NodeConfig {
+    fn now(&self) -> Arc<NodeConfig> {
+        Arc::new(self.clone())
+    }
+}
 
 /// A node's configuration.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::{
     caller::RunningAgent,
-    config::NodeConfig,
+    config::Configured,
     db::Db,
     env::{Env, world::Purpose},
     handlers::task::Fresh,
@@ -27,8 +27,8 @@ pub struct Ctx {
     pub env: Env,
     /// The store.
     pub db: Db,
-    /// The configuration.
-    pub config: Arc<NodeConfig>,
+    /// The configuration, as it is whenever it is asked.
+    pub config: Arc<dyn Configured>,
     /// The agents of this machine that have not ended.
     pub running: Running,
 }

@@ -79,7 +79,7 @@ enum Folder {
 
 /// Finds out whether a launch can begin, and with what. Nothing is made or recorded.
 async fn prepare(ctx: &Ctx, asked: &Asked) -> Result<Prepared, Failed> {
-    let (here, limit, place) = (ctx.db.store().machine(), ctx.config.max_agents, asked.place);
+    let (here, limit, place) = (ctx.db.store().machine(), ctx.config.now().max_agents, asked.place);
     let (plan, place) = ctx.db.read(move |view| decide(view, here, place, limit)).await?;
     let agent = AgentId::from_random(ctx.fresh_id());
     let ready = ready(ctx, asked, &place, agent).await?;
@@ -126,7 +126,7 @@ async fn ready(ctx: &Ctx, asked: &Asked, place: &Place, agent: AgentId) -> Resul
 /// # Errors
 /// What would stand in the way.
 pub async fn can_run_fork_of(ctx: &Ctx, parent: &Place, asked: &Asked) -> Result<(), Failed> {
-    let (here, limit, id) = (ctx.db.store().machine(), ctx.config.max_agents, parent.id);
+    let (here, limit, id) = (ctx.db.store().machine(), ctx.config.now().max_agents, parent.id);
     let folder = ctx.db.read(move |view| fork_folder(view, here, id, limit)).await?;
     let agent = AgentId::from_random(ctx.fresh_id());
     let ready = ready(ctx, asked, parent, agent).await?;
@@ -169,16 +169,17 @@ fn last_kind(view: &View<'_>, place: &Place) -> Result<Option<String>, Failure> 
 
 /// Without a launch to follow, the one kind there is a choice of.
 fn only_kind(ctx: &Ctx) -> Result<String, Refusal> {
-    let known: Vec<String> = ctx.config.kinds.keys().cloned().collect();
+    let known: Vec<String> = ctx.config.now().kinds.keys().cloned().collect();
     match known.as_slice() {
         [only] => Ok(only.clone()),
         _ => Err(Refusal::NoKind { known }),
     }
 }
 
-fn kind<'a>(ctx: &'a Ctx, name: &str, asked: &Asked) -> Result<&'a Kind, Refusal> {
-    let known = || ctx.config.kinds.keys().cloned().collect();
-    let kind = ctx.config.kinds.get(name).ok_or_else(|| Refusal::UnknownKind { kind: name.to_owned(), known: known() })?;
+fn kind(ctx: &Ctx, name: &str, asked: &Asked) -> Result<Kind, Refusal> {
+    let config = ctx.config.now();
+    let known = || config.kinds.keys().cloned().collect();
+    let kind = config.kinds.get(name).cloned().ok_or_else(|| Refusal::UnknownKind { kind: name.to_owned(), known: known() })?;
     if let Some(model) = asked.model.as_ref().filter(|model| !kind.models.contains(model)) {
         return Err(unknown_option(name, "model", model, &kind.models));
     }
@@ -213,7 +214,7 @@ async fn chosen_folder(ctx: &Ctx, folder: &PathText) -> Result<PathBuf, Failed> 
 }
 
 async fn plan_folder(ctx: &Ctx, ready: &Ready, source: &PathText, fork: &PlaceId) -> Result<FolderPlan, Failed> {
-    let limits = Limits { making: ctx.config.checkout_timeout, ..Limits::default() };
+    let limits = Limits { making: ctx.config.now().checkout_timeout, ..Limits::default() };
     let (folders, source, id, file) = (ctx.env.folders.clone(), source.clone(), fork.to_string(), ready.project_file.clone());
     let looked = blocking(&ctx.env.blocking, move || {
         let plan = folders.plan(source.as_path(), &id, limits)?;
@@ -237,7 +238,7 @@ fn fault_refusal(code: &str, fault: &dyn std::fmt::Display, hint: Option<String>
 /// # Errors
 /// What was decided before does not hold any more.
 async fn record(ctx: &Ctx, asked: &Asked, prepared: &Prepared) -> Result<AgentId, Failed> {
-    let (here, limit) = (ctx.db.store().machine(), ctx.config.max_agents);
+    let (here, limit) = (ctx.db.store().machine(), ctx.config.now().max_agents);
     let (place, agent, kind) = (asked.place, prepared.agent, prepared.ready.kind.clone());
     let (by, model, effort) = (asked.by.clone(), asked.model.clone(), asked.effort.clone());
     let oversees = ctx

@@ -158,7 +158,7 @@ impl MachineState {
     /// this actor's mailbox.
     fn stop_agents(&mut self, reply: RpcReplyPort<u32>) {
         let actors: Vec<_> = self.places.values().filter_map(|supervised| supervised.actor.clone()).collect();
-        let wait = Some(self.ctx.config.stop_grace * 3);
+        let wait = Some(self.ctx.config.now().stop_grace * 3);
         self.stopping = Some(Owned::spawn(async move {
             let stop = |actor: ActorRef<PlaceMsg>| async move { actor.call(|reply| PlaceMsg::Stop { by: By::Node, reply }, wait).await };
             let ends: Vec<_> = actors.into_iter().map(|actor| tokio::spawn(stop(actor))).collect();

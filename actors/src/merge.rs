@@ -204,7 +204,7 @@ async fn foreign(ctx: &Ctx, asked: &Asked) -> Result<Option<Foreign>, Failed> {
     let look = Look {
         processes: ctx.env.processes.clone(),
         running: ctx.running.all(),
-        commands: ctx.config.kinds.values().filter_map(|kind| kind.command.first().cloned()).collect(),
+        commands: ctx.config.now().kinds.values().filter_map(|kind| kind.command.first().cloned()).collect(),
         any: asked.delete_folder,
         caller: asked.caller,
     };

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use crate::{
     caller::mark,
-    config::NodeConfig,
+    config::Configured,
     ctx::{Ctx, Running},
     db::Db,
     env::{
@@ -71,9 +71,9 @@ impl Node {
     ///
     /// # Errors
     /// The store cannot be used, or the root actor did not start.
-    pub async fn start(env: Env, config: NodeConfig) -> Result<Self, StartError> {
+    pub async fn start(env: Env, config: Arc<dyn Configured>) -> Result<Self, StartError> {
         let db = open(&env).await?;
-        let ctx = Ctx { env, db, config: Arc::new(config), running: Running::default() };
+        let ctx = Ctx { env, db, config, running: Running::default() };
         let (machine, _) = Actor::spawn(None, Machine, ctx.clone()).await?;
         let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)) };
         node.clear_up().await?;
@@ -99,7 +99,7 @@ impl Node {
     }
 
     async fn end_survivor(&self, agent: AgentId, process: Option<ProcessRef>) -> Result<(), StartError> {
-        let grace = self.ctx.config.stop_grace;
+        let grace = self.ctx.config.now().stop_grace;
         match end_survivor(&*self.ctx.env.processes, process, Some(mark(agent)), grace).await {
             Ok(end) => {
                 tracing::info!(%agent, ?end, "an agent of an earlier node was ended");
@@ -126,14 +126,14 @@ impl Node {
 
     /// Stops every agent and records each end. Answers how many there were.
     pub async fn stop_agents(&self) -> u32 {
-        let stopped = self.machine.call(MachineMsg::StopAgents, Some(self.ctx.config.stop_grace * 4)).await;
+        let stopped = self.machine.call(MachineMsg::StopAgents, Some(self.ctx.config.now().stop_grace * 4)).await;
         if let Ok(CallResult::Success(agents)) = stopped { agents } else { 0 }
     }
 
     /// Stops every agent, then the node. Answers how many agents there were.
     pub async fn stop(&self) -> u32 {
         let agents = self.stop_agents().await;
-        if self.machine.stop_and_wait(None, Some(self.ctx.config.stop_grace)).await.is_err() {
+        if self.machine.stop_and_wait(None, Some(self.ctx.config.now().stop_grace)).await.is_err() {
             tracing::warn!("the machine actor did not stop in time");
         }
         agents

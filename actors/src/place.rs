@@ -324,7 +324,7 @@ impl PlaceState {
     }
 
     fn ask_to_end(&mut self, agent: AgentId) {
-        self.ending = self.terminals.get(agent).map(|terminal| terminals::ask_to_end(&terminal, self.ctx.config.stop_grace));
+        self.ending = self.terminals.get(agent).map(|terminal| terminals::ask_to_end(&terminal, self.ctx.config.now().stop_grace));
     }
 
     async fn ended(&mut self, myself: &ActorRef<PlaceMsg>, agent: AgentId, end: ProcessEnd) -> Result<(), ActorProcessingErr> {

@@ -45,7 +45,7 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
         binary_replaced: facts.binary_replaced,
         root: facts.root,
         agents: with_viewers(node, agents).await,
-        max_agents: u32::try_from(ctx.config.max_agents).unwrap_or(u32::MAX),
+        max_agents: u32::try_from(ctx.config.now().max_agents).unwrap_or(u32::MAX),
         places,
         documents: stats.documents,
         store_bytes: stats.bytes,

@@ -217,7 +217,7 @@ fn config_show(run: &Run, args: &ConfigShow) -> Done {
 fn config_get(run: &Run, args: &ConfigGet) -> Done {
     let config = read_config(run)?;
     let setting = config.setting(&args.key)?;
-    show(run, setting, |setting, paper| paper.line(setting.value.to_string()))
+    show(run, setting, |setting, paper| paper.line(setting.value.as_str().map_or_else(|| setting.value.to_string(), str::to_owned)))
 }
 
 fn config_set(run: &Run, args: &ConfigSet) -> Done {
@@ -225,10 +225,26 @@ fn config_set(run: &Run, args: &ConfigSet) -> Done {
     let path = config::path(&run.home);
     let value = config::edit::set(&path, &args.key, &args.value)?;
     let setting = config::Setting { value, source: config::Source::File(path, 0) };
-    if !run.is_quiet() && start::reach(&run.home)?.is_some() {
-        progress::say("the running node takes it up at its next start: `frith down`, then `frith up`");
+    if !run.is_quiet() && !config::keys::is_live(&args.key) {
+        tell_when_it_counts(run);
     }
-    show(run, &setting, |setting, paper| paper.line(format!("{} = {}", args.key, setting.value)))
+    show(run, &setting, |setting, paper| {
+        if !paper.look.quiet {
+            paper.line(format!("{} = {}", args.key, setting.value));
+        }
+    })
+}
+
+/// That the value is written is the answer; a node that cannot be asked about its agents takes nothing from it.
+fn tell_when_it_counts(run: &Run) {
+    let Ok(Some(mut node)) = start::reach(&run.home) else { return };
+    let agents = run.ask_at(&mut node, node_api::Status {}).map_or(0, |status| status.agents.len());
+    let stops = match agents {
+        0 => String::new(),
+        1 => "; 1 agent runs now, and ending the node stops it".to_owned(),
+        number => format!("; {number} agents run now, and ending the node stops them"),
+    };
+    progress::say(&format!("takes effect when the node starts next{stops}"));
 }
 
 fn up(run: &Run, args: &Up) -> Done {

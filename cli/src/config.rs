@@ -3,10 +3,11 @@
 
 pub mod edit;
 pub mod keys;
+mod live;
 mod node;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
     path::{Path, PathBuf},
 };
@@ -21,6 +22,7 @@ use crate::{
     progress,
 };
 
+pub use live::Live;
 pub use node::{node_config, refuses_root};
 
 /// The most bytes of a configuration file.
@@ -104,7 +106,15 @@ pub fn read(home: &Path, folder: Option<&Path>, flags: &[String]) -> Result<Conf
     }
     config.add_variables(environment::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))))?;
     config.add_flags(flags)?;
-    config.check_kinds()?;
+    config.leave_out_kinds();
+    Ok(config)
+}
+
+/// What counts of the text of one file, over what is built in.
+fn of_text(path: &Path, text: &str) -> Result<Config, Failure> {
+    let mut config = Config::default();
+    config.add_defaults();
+    config.add_text(path, text)?;
     Ok(config)
 }
 
@@ -148,7 +158,11 @@ impl Config {
 
     fn add_file(&mut self, path: &Path) -> Result<(), Failure> {
         let Some(text) = read_text(path)? else { return Ok(()) };
-        for (key, value, line) in leaves(path, &text)? {
+        self.add_text(path, &text)
+    }
+
+    fn add_text(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
+        for (key, value, line) in leaves(path, text)? {
             let place = format!("`{}` line {line}", path.display());
             self.add(&key, value, Source::File(path.to_owned(), line), &place)?;
         }
@@ -216,17 +230,23 @@ impl Config {
         Ok(())
     }
 
-    /// A kind without a command can launch nothing.
-    fn check_kinds(&self) -> Result<(), Failure> {
-        for (path, setting) in &self.settings {
-            let Some(kind) = kind_of(path) else { continue };
-            if !self.settings.contains_key(&format!("launch.{kind}.command")) {
-                let fact = format!("kind `{kind}` has no `command` (`{path}` is set in {})", setting.source);
-                let hint = format!("add `command = [\"{kind}\"]` under `[launch.{kind}]`");
-                return Err(Failure::Broken(Told::new(fact).hint(hint)));
-            }
+    /// A kind without a command can launch nothing. It is left out alone: everything else goes on.
+    fn leave_out_kinds(&mut self) {
+        let kinds: BTreeSet<String> = self.settings.keys().filter_map(|path| kind_of(path)).map(str::to_owned).collect();
+        for kind in kinds.into_iter().filter(|kind| !self.has_command(kind)).collect::<Vec<_>>() {
+            let is_of_it = |path: &str| kind_of(path) == Some(kind.as_str());
+            let source =
+                self.settings.iter().find(|(path, _)| is_of_it(path)).map(|(path, setting)| format!("`{path}` in {}", setting.source));
+            self.warnings.push(format!(
+                "kind `{kind}` is left out, since it has no `command` ({}); `frith config set launch.{kind}.command '[\"{kind}\"]'` gives it one",
+                source.unwrap_or_default()
+            ));
+            self.settings.retain(|path, _| !is_of_it(path));
         }
-        Ok(())
+    }
+
+    fn has_command(&self, kind: &str) -> bool {
+        self.settings.contains_key(&format!("launch.{kind}.command"))
     }
 }
 
@@ -342,7 +362,7 @@ mod tests {
         config.add_repository(&repository)?;
         config.add_variables(case.variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())))?;
         config.add_flags(&case.flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>())?;
-        config.check_kinds()?;
+        config.leave_out_kinds();
         Ok(config)
     }
 
@@ -383,13 +403,26 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_without_a_command_is_left_out_and_nothing_else_is() {
+        let config = resolve(&case("[launch.mine]\nargs = []\nmodels = [\"a\"]\n[node]\nmax_agents = 2")).unwrap();
+        assert_eq!(config.warnings.len(), 1, "{:?}", config.warnings);
+        assert!(
+            config.warnings[0].contains("kind `mine` is left out") && config.warnings[0].contains("config.toml:2"),
+            "{:?}",
+            config.warnings
+        );
+        assert!(config.get("launch.mine.args").is_none());
+        assert_eq!(value(&config, "node.max_agents"), "2");
+        assert!(!node_config(&config).unwrap().kinds.contains_key("mine"));
+    }
+
+    #[test]
     fn a_value_that_is_not_accepted_names_file_line_and_what_is() {
         let cases = [
             ("\n[node]\nmax_agents = \"many\"", "line 3: `node.max_agents` is \"many\"", "a whole number from 1 to 1000"),
             ("[git]\nlfs = \"maybe\"", "line 2: `git.lfs` is \"maybe\"", "\"smudge\" or \"skip\""),
             ("node = 3", "", ""),
             ("[node\n", "line 1 is no TOML", "names the file"),
-            ("[launch.mine]\nargs = []", "kind `mine` has no `command`", "command = [\"mine\"]"),
             ("[node]\nhttp = \"0.0.0.0:1\"", "line 2: `node.http`", "a loopback address"),
         ];
         for (file, fact, hint) in cases {

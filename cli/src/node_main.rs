@@ -11,7 +11,7 @@ use std::{
 
 use frith_actors::{
     call::{Envelope, Failed, Progress},
-    config::NodeConfig,
+    config::Configured,
     env::real,
     local::{
         door::{Door, Elsewhere},
@@ -86,7 +86,7 @@ struct Ready<'a> {
     _lock: HomeLock,
     door: Door,
     key: MachineKey,
-    config: NodeConfig,
+    config: Arc<dyn Configured>,
 }
 
 fn begin<'a>(home: &'a Path, args: &Up) -> Result<Ready<'a>, Failure> {
@@ -106,7 +106,7 @@ fn begin<'a>(home: &'a Path, args: &Up) -> Result<Ready<'a>, Failure> {
     }
     let key = key(home)?;
     let door = Door::open(&lock, home, &elsewhere())?;
-    Ok(Ready { home, _lock: lock, door, key, config: config::node_config(&config)? })
+    Ok(Ready { home, _lock: lock, door, key, config: Arc::new(config::Live::read(home, &args.set)?) })
 }
 
 fn lock(home: &Path) -> Result<HomeLock, Failure> {
@@ -199,7 +199,7 @@ impl Ready<'_> {
     }
 }
 
-async fn live(home: &Path, door: &Door, key: MachineKey, config: NodeConfig, detached: bool) -> Result<(), Failure> {
+async fn live(home: &Path, door: &Door, key: MachineKey, config: Arc<dyn Configured>, detached: bool) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::Broken(Told::because("the socket cannot be served", &error));
     let listener = UnixListener::from_std(door.listener().map_err(failed)?).map_err(failed)?;
     let mut ends = Ends::listen().map_err(failed)?;
@@ -235,7 +235,7 @@ async fn ended(mut closed: watch::Receiver<()>) {
     let _ = closed.changed().await;
 }
 
-async fn begin_node(home: &Path, key: MachineKey, config: NodeConfig) -> Result<Node, Told> {
+async fn begin_node(home: &Path, key: MachineKey, config: Arc<dyn Configured>) -> Result<Node, Told> {
     let told = real::Told {
         home,
         user: &user_name(),

@@ -123,7 +123,7 @@ pub fn reach_or_start(home: &Path, quiet: bool) -> Result<Connection, Failure> {
     match wait_for_word(&mut child, quiet) {
         Some(Started::Up | Started::Taken) => again(home),
         Some(Started::Failed { facts, hint }) => {
-            Err(Failure::Unreachable(Told { facts: [vec!["the node did not start".to_owned()], facts].concat(), hint }))
+            Err(Failure::Broken(Told { facts: [vec!["the node did not start".to_owned()], facts].concat(), hint }))
         }
         None => Err(no_word(home, &mut child)),
     }
@@ -156,11 +156,11 @@ fn again(home: &Path) -> Result<Connection, Failure> {
 
 /// Starts this same program as a node that outlives us.
 fn spawn(home: &Path) -> Result<Child, Failure> {
-    let failed = |error: &io::Error| Failure::Unreachable(Told::because("the node could not be started", error));
+    let failed = |error: &io::Error| Failure::Broken(Told::because("the node could not be started", error));
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
     let flags = OFlags::NOFOLLOW.bits().cast_signed();
     let log = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(log::path(home));
-    let log = log.map_err(|error| Failure::Unreachable(log::cannot_write(home, &error)))?;
+    let log = log.map_err(|error| Failure::Broken(log::cannot_write(home, &error)))?;
     let mut command = Command::new(program);
     command.args(["up", "--foreground", "--detached"]).current_dir("/").env("FRITH_HOME", home);
     // A node that an agent's shell happens to start is nobody's agent.
@@ -217,13 +217,16 @@ fn is_readable(pipe: &impl AsFd, within: Duration) -> bool {
 }
 
 fn no_word(home: &Path, child: &mut Child) -> Failure {
-    let fact = match child.try_wait() {
-        Ok(Some(status)) => format!("the node ended at once ({status})"),
-        _ => format!("the node said nothing for {} seconds", START_MOST.as_secs()),
+    let ended = child.try_wait().ok().flatten();
+    let fact = match ended {
+        Some(status) => format!("the node ended at once ({status})"),
+        None => format!("the node said nothing for {} seconds", START_MOST.as_secs()),
     };
     let mut told = Told::new(fact);
     told.facts.extend(log::last_error(home));
-    Failure::Unreachable(told.hint("`frith logs` has the details; `frith up --foreground` shows them here"))
+    let told = told.hint("`frith logs` has the details; `frith up --foreground` shows them here");
+    // One that ended is known to be broken; one that is silent may still come.
+    if ended.is_some() { Failure::Broken(told) } else { Failure::Unreachable(told) }
 }
 
 #[cfg(test)]

@@ -24,8 +24,29 @@ pub fn set(path: &Path, key_path: &str, text: &str) -> Result<Value, Failure> {
     }
     let before = super::read_text(path)?.unwrap_or_default();
     let after = changed(path, &before, key_path, key, value.clone())?;
+    require_good(path, &before, &after, key_path)?;
     write(path, &after).map_err(|error| Failure::Broken(Told::because(format!("`{}` cannot be written", path.display()), &error)))?;
     Ok(value)
+}
+
+/// Nothing is written that a node would not take. A file that was wrong before may stay so elsewhere: it is mended one
+/// value at a time.
+fn require_good(path: &Path, before: &str, after: &str, key_path: &str) -> Result<(), Failure> {
+    let whole = |text: &str| {
+        let config = super::of_text(path, text)?;
+        super::node_config(&config).map(|_| config)
+    };
+    let config = match whole(after) {
+        Err(_) if whole(before).is_err() => return Ok(()),
+        read => read?,
+    };
+    match super::kind_of(key_path).filter(|kind| !config.has_command(kind)) {
+        None => Ok(()),
+        Some(kind) => {
+            let told = Told::new(format!("kind `{kind}` has no `command` yet, so `{key_path}` would be of no use"));
+            Err(Failure::Broken(told.hint(format!("`frith config set launch.{kind}.command '[\"{kind}\"]'` first"))))
+        }
+    }
 }
 
 fn changed(path: &Path, before: &str, key_path: &str, key: &Key, value: Value) -> Result<String, Failure> {
@@ -102,6 +123,23 @@ mod tests {
     fn a_file_and_its_tables_are_made_when_missing() {
         assert_eq!(edited("", "launch.mine.command", "[\"m\"]").unwrap(), "[launch.mine]\ncommand = [\"m\"]\n");
         assert_eq!(edited("[node]\nroot = \"warn\"\n", "git.lfs", "skip").unwrap(), "[node]\nroot = \"warn\"\n\n[git]\nlfs = \"skip\"\n");
+    }
+
+    #[test]
+    fn a_kind_gets_its_command_first() {
+        let Err(Failure::Broken(told)) = edited("", "launch.z.models", "[\"a\"]") else { panic!("no command") };
+        assert_eq!(told.hint.as_deref(), Some("`frith config set launch.z.command '[\"z\"]'` first"));
+        let with = edited("", "launch.z.command", "[\"z\"]").unwrap();
+        assert!(edited(&with, "launch.z.models", "[\"a\"]").unwrap().contains("models"));
+        assert!(edited("", "launch.claude.models", "[\"a\"]").unwrap().contains("models"));
+    }
+
+    #[test]
+    fn a_wrong_file_is_mended_one_value_at_a_time_and_a_right_one_stays_right() {
+        let wrong = "[node]\nmax_agents = 0\n[git]\nlfs = \"maybe\"\n";
+        let half = edited(wrong, "node.max_agents", "2").unwrap();
+        assert!(edited(&half, "git.lfs", "skip").unwrap().contains("skip"));
+        assert!(edited("", "launch.claude.environment", "[\"A*B*C\"]").is_err());
     }
 
     #[test]

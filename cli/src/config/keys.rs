@@ -101,6 +101,11 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
+/// Whether a running node goes by this key's new value at once; for the others it has to start anew.
+pub fn is_live(path: &str) -> bool {
+    path == "node.max_agents" || path.starts_with("launch.") || path.starts_with("git.")
+}
+
 /// The known key that an unknown one is most like, if it is like any.
 pub fn nearest(path: &str) -> Option<String> {
     let kind = path.strip_prefix("launch.").and_then(|rest| rest.split_once('.')).map(|(kind, _)| kind);
@@ -108,7 +113,8 @@ pub fn nearest(path: &str) -> Option<String> {
         true => kind.map(|kind| key.path.replace('*', kind)),
         false => Some(key.path.to_owned()),
     });
-    let scored = candidates.map(|known| (strsim::jaro_winkler(path, &known), known));
+    // The beginning of a key means that key: `env` is short for `environment` and like nothing else.
+    let scored = candidates.map(|known| (if known.starts_with(path) { 1.0 } else { strsim::jaro_winkler(path, &known) }, known));
     scored.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }
 
@@ -227,6 +233,7 @@ mod tests {
     fn the_nearest_key_is_named_where_one_is_near() {
         assert_eq!(nearest("node.max_agent").as_deref(), Some("node.max_agents"));
         assert_eq!(nearest("launch.mine.comand").as_deref(), Some("launch.mine.command"));
+        assert_eq!(nearest("launch.mine.env").as_deref(), Some("launch.mine.environment"));
         assert_eq!(nearest("zzz"), None);
     }
 }
