@@ -3,8 +3,12 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{
+    ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use frith_actors::api::{agents, fork, node, task, workspace};
+use frith_store::model::{Assignee, Status};
 
 use crate::failure::Failure;
 
@@ -33,11 +37,20 @@ pub struct Global {
     /// Print ids and nothing else; tell no progress.
     #[arg(long, short = 'q', global = true, help_heading = "Everywhere")]
     pub quiet: bool,
-    /// When to use colours.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", global = true, help_heading = "Everywhere")]
+    /// When to use colours: auto, always or never.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        hide_default_value = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        global = true,
+        help_heading = "Everywhere"
+    )]
     pub color: Colour,
     /// Do not ask before something goes that cannot be brought back.
-    #[arg(long, short = 'y', global = true, help_heading = "Everywhere")]
+    #[arg(long, short = 'y', global = true, hide = true, help_heading = "Everywhere")]
     pub yes: bool,
 }
 
@@ -75,19 +88,19 @@ pub enum Command {
     #[command(after_help = "Example:\n  frith doctor --fix")]
     Doctor(Doctor),
     /// Workspaces: one queue of tasks, one agent, one folder.
-    #[command(subcommand, visible_alias = "ws")]
+    #[command(subcommand, visible_alias = "ws", after_help = "Example:\n  frith workspace create my-app --folder ~/src/my-app")]
     Workspace(Workspace),
     /// Forks: a second queue, folder and agent made from a workspace, to be merged back.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  frith fork create my-app --name my-app-docs")]
     Fork(Fork),
     /// Tasks: what is to be done, in the order of a queue.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  frith task add -w my-app \"Explain the build in the README\"")]
     Task(Task),
     /// Agents: launch, watch and stop them.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  frith agents launch my-app --kind claude")]
     Agents(Agents),
     /// The configuration, and where each value of it comes from.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  frith config set node.max_agents 4")]
     Config(Config),
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  frith completions bash > ~/.local/share/bash-completion/completions/frith")]
@@ -112,7 +125,7 @@ pub enum Workspace {
     Archive(workspace::Archive),
     #[command(after_help = "Example:\n  frith workspace unarchive my-app")]
     Unarchive(workspace::Unarchive),
-    #[command(after_help = "Example:\n  frith workspace delete my-app")]
+    #[command(after_help = "Example:\n  frith workspace delete my-app\n\n`--yes` (`-y`) does not ask before it.")]
     Delete(workspace::Delete),
 }
 
@@ -123,7 +136,11 @@ pub enum Fork {
     Create(fork::Create),
     #[command(after_help = "Example:\n  frith fork spin-up 3fa9 --kind claude")]
     SpinUp(fork::SpinUp),
-    #[command(after_help = "Example:\n  frith fork merge my-app-docs\n  frith fork merge my-app-docs --delete-folder")]
+    #[command(visible_alias = "ls", after_help = "Example:\n  frith fork list")]
+    List(workspace::List),
+    #[command(
+        after_help = "Example:\n  frith fork merge my-app-docs\n  frith fork merge my-app-docs --delete-folder\n\n`--yes` (`-y`) does not ask before a folder goes."
+    )]
     Merge(fork::Merge),
 }
 
@@ -159,7 +176,7 @@ pub enum Agents {
         after_help = "Example:\n  frith agents attach my-app\n\nControl-backslash and then d detaches. Without a terminal it prints the agent's text until the agent ends:\n  frith agents attach my-app </dev/null | cat"
     )]
     Attach(agents::Attach),
-    #[command(after_help = "Example:\n  frith agents sessions --all")]
+    #[command(visible_alias = "list", after_help = "Example:\n  frith agents sessions --all")]
     Sessions(agents::Sessions),
     #[command(after_help = "Example:\n  frith agents show 3fa9")]
     Show(agents::Show),
@@ -198,7 +215,7 @@ pub struct Up {
     /// Stay: the node is this process, and ends with it.
     #[arg(long)]
     pub foreground: bool,
-    /// A configuration value for this run alone.
+    /// A configuration value for this run alone; needs `--foreground`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Leave the caller's session and tell it over standard output when all is up.
@@ -279,7 +296,25 @@ pub fn read(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Line,
 
 /// The whole command line as data, for manual pages and completions.
 pub fn command() -> clap::Command {
-    Line::command()
+    Line::command().mut_subcommand("task", |task| {
+        let task = task.mut_subcommand("list", |list| list.mut_arg("status", |arg| arg.value_parser(statuses(&[]))));
+        // Nobody sets the last by hand; naming it gets the node's own refusal.
+        let task = task.mut_subcommand("status", |set| set.mut_arg("status", |arg| arg.value_parser(statuses(&[Status::Cron]))));
+        ["add", "edit"]
+            .into_iter()
+            .fold(task, |task, verb| task.mut_subcommand(verb, |verb| verb.mut_arg("assignee", |arg| arg.value_parser(assignees()))))
+    })
+}
+
+/// The words for statuses, of which some are accepted and not offered.
+fn statuses(hidden: &[Status]) -> impl TypedValueParser<Value = Status> + use<> {
+    let words = Status::ALL.iter().map(|(status, word)| PossibleValue::new(*word).hide(hidden.contains(status)));
+    PossibleValuesParser::new(words.collect::<Vec<_>>()).try_map(|word| word.parse())
+}
+
+/// The words for who is to do a task.
+fn assignees() -> impl TypedValueParser<Value = Assignee> + use<> {
+    PossibleValuesParser::new(Assignee::ALL.map(|(_, word)| word)).try_map(|word| word.parse())
 }
 
 #[cfg(test)]

@@ -89,10 +89,10 @@ fn workspace(run: &Run, verb: Workspace) -> Done {
         Workspace::Show(request) => answer(run, request, render::place),
         Workspace::Set(mut request) => {
             request.folder = request.folder.map(absolute);
-            answer(run, request, render::made)
+            answer(run, request, |place, paper| render::place_is(place, "changed", paper))
         }
-        Workspace::Archive(request) => answer(run, request, render::made),
-        Workspace::Unarchive(request) => answer(run, request, render::made),
+        Workspace::Archive(request) => answer(run, request, |place, paper| render::place_is(place, "archived", paper)),
+        Workspace::Unarchive(request) => answer(run, request, |place, paper| render::place_is(place, "unarchived", paper)),
         Workspace::Delete(request) => delete(run, request),
     }
 }
@@ -116,6 +116,7 @@ fn delete(run: &Run, mut request: workspace_api::Delete) -> Done {
 fn fork(run: &Run, verb: Fork) -> Done {
     match verb {
         Fork::Create(request) => answer(run, request, render::made),
+        Fork::List(request) => answer(run, request, render::places),
         Fork::SpinUp(request) => answer(run, request, render::spun_up),
         Fork::Merge(request) => merge(run, request),
     }
@@ -138,13 +139,16 @@ fn task(run: &Run, verb: Task) -> Done {
             request.body = request.body.map(text_or_input).transpose()?;
             answer(run, request, render::added)
         }
-        Task::List(request) => answer(run, request, render::tasks),
+        Task::List(request) => {
+            let filtered = !request.status.is_empty() || request.grep.is_some();
+            answer(run, request, |tasks, paper| render::tasks(tasks, filtered, paper))
+        }
         Task::Show(request) => answer(run, request, render::show_task),
         Task::Edit(mut request) => {
             request.body = request.body.map(text_or_input).transpose()?;
-            answer(run, request, render::added)
+            answer(run, request, |task, paper| render::task_is(task, "changed", paper))
         }
-        Task::Status(request) => answer(run, request, render::added),
+        Task::Status(request) => answer(run, request, |reply, paper| render::task_is(reply, reply.task.status.word(), paper)),
         Task::Move(request) => answer(run, request, render::moved),
         Task::Reply(mut request) => {
             request.text = text_or_input(request.text)?;
@@ -171,10 +175,18 @@ fn agents(run: &Run, verb: Agents) -> Done {
         Agents::Launch(request) => answer(run, request, render::launched),
         Agents::Stop(request) => answer(run, request, render::stopped),
         Agents::Attach(request) => attach_to(run, request),
-        Agents::Sessions(request) => answer(run, request, render::sessions),
+        Agents::Sessions(request) => sessions(run, request),
         Agents::Show(request) => answer(run, request, render::show_agent),
         Agents::Whoami(request) => answer(run, request, render::whoami),
     }
+}
+
+/// Where no agent runs, those that ended are counted, so that whoever looks for one learns where it is.
+fn sessions(run: &Run, request: agents_api::Sessions) -> Done {
+    let reply = run.ask(request.clone())?;
+    let counts = reply.agents.is_empty() && !request.all && !run.global.json && !run.is_quiet();
+    let ended = if counts { run.ask(agents_api::Sessions { all: true, ..request })?.agents.len() } else { 0 };
+    show(run, &reply, |reply, paper| render::sessions(reply, ended, paper))
 }
 
 /// The code follows the look and not the agent: 0 where it ended as it should, as a shell has it for a signal.

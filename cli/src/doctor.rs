@@ -11,9 +11,14 @@ use std::{
 
 use frith_actors::{
     api::node::Status,
-    local::{LocalError, door, peer::own_user},
+    local::{
+        LocalError, door,
+        lock::{HomeLock, Locked},
+        peer::own_user,
+    },
 };
 use frith_net::key::MachineKey;
+use frith_store::{backend::file_backend_read_only, database::Database, error::StoreError};
 use serde::Serialize;
 
 use crate::{
@@ -22,11 +27,13 @@ use crate::{
     config::{self, Config, keys},
     environment,
     failure::{Failure, Told},
-    log, start,
+    log, size, start,
 };
 
 /// The bytes below which a disk counts as nearly full.
 const SPACE_LEAST: u64 = 500 << 20;
+/// The bytes of rows kept while a store is only looked at.
+const STORE_CACHE: usize = 1 << 20;
 /// How long a command that is only asked for its version may take.
 const VERSION_MOST: Duration = Duration::from_secs(5);
 /// The oldest git whose worktrees work as frith needs them.
@@ -206,19 +213,36 @@ fn node(run: &Run, found: &mut Findings) {
             for trouble in status.troubles {
                 found.bad("node", trouble, "`frith logs` has the details");
             }
-            found.good("store", format!("{} documents in {} bytes", status.documents, status.store_bytes));
+            found.good("store", format!("{} documents in {}", status.documents, size::bytes(status.store_bytes)));
         }
         Err(failure) => found.failure("node", failure),
     }
 }
 
 fn no_node(run: &Run, found: &mut Findings) {
+    store(&run.home, found);
     match door::find(&run.home).err() {
         Some(error @ LocalError::UnsafeFolder { .. }) => found.failure("node", error.into()),
         _ => {
             let last = log::last_error(&run.home).map(|line| format!("; {line}")).unwrap_or_default();
             found.add("node", State::Odd, format!("none runs{last}"), Some("frith up".into()));
         }
+    }
+}
+
+/// The store of a node that is down, opened for reading alone and left as it is. A node that starts meanwhile waits for
+/// the lock.
+fn store(home: &Path, found: &mut Findings) {
+    let path = home.join("store.redb");
+    if !fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file()) {
+        return;
+    }
+    let Ok(Locked::Ours(_lock)) = HomeLock::take(home) else { return };
+    let opened = file_backend_read_only(&path).and_then(|backend| Database::open_read_only(backend, path, STORE_CACHE)?.bytes());
+    match opened {
+        Ok(length) => found.good("store", size::bytes(length)),
+        Err(error @ StoreError::NeedsRepair { .. }) => found.add("store", State::Odd, error.to_string(), error.hint()),
+        Err(error) => found.add("store", State::Bad, Told::of(&error).facts.join(": "), error.hint()),
     }
 }
 
@@ -237,7 +261,7 @@ fn space(home: &Path, found: &mut Findings) {
     match rustix::fs::statvfs(there) {
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-            let fact = format!("{} MiB are free at `{}`", free >> 20, there.display());
+            let fact = format!("{} are free at `{}`", size::bytes(free), there.display());
             if free < SPACE_LEAST { found.bad("disk", fact, "free some space") } else { found.good("disk", fact) }
         }
         Err(error) => found.add("disk", State::Odd, format!("its free space cannot be told: {error}"), None),
@@ -330,6 +354,16 @@ mod tests {
         let found = examine(&run(home.path()), &Doctor { fix: false });
         let finding = found.findings.iter().find(|finding| finding.what == "configuration").unwrap();
         assert!(finding.state == State::Bad && finding.fact.contains("line 2"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_damaged_store_is_bad_while_no_node_runs() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("store.redb"), "no store at all").unwrap();
+        let found = examine(&run(home.path()), &Doctor { fix: false });
+        let finding = found.findings.iter().find(|finding| finding.what == "store").unwrap();
+        assert!(finding.state == State::Bad && finding.mend.is_some(), "{finding:?}");
+        assert_eq!(fs::read_to_string(home.path().join("store.redb")).unwrap(), "no store at all");
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Failure {
     pub fn report(&self, json: bool, colour: bool) -> ExitCode {
         match self {
             Self::NoReader => {}
-            Self::CommandLine(error) if !json || !error.use_stderr() => {
+            Self::CommandLine(error) if asks_for_help(error) && !(json && error.use_stderr()) => {
                 // There is nobody else to tell that the terminal cannot be written.
                 let _ = error.print();
             }
@@ -117,7 +117,7 @@ impl Failure {
         match self {
             Self::Refused(refusal) => Told { facts: vec![refusal.to_string()], hint: refusal.hint() },
             Self::Declined(told) | Self::Broken(told) | Self::Unreachable(told) => told.clone(),
-            Self::CommandLine(error) => Told::new(error.render().to_string().trim().trim_start_matches("error: ").to_owned()),
+            Self::CommandLine(error) => wrong_line(error),
             Self::NoReader => Told::new(String::new()),
         }
     }
@@ -169,6 +169,35 @@ impl Failure {
     }
 }
 
+/// Whether the answer is a page of help or the version, and not something that is wrong.
+fn asks_for_help(error: &clap::Error) -> bool {
+    !error.use_stderr() || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+}
+
+/// What is wrong with a command line. The parser says it in paragraphs: the fact, its tip, how the command is used.
+fn wrong_line(error: &clap::Error) -> Told {
+    let text = error.render().to_string();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or("frith");
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    let command = usage.split_whitespace().take_while(is_name).collect::<Vec<_>>().join(" ");
+    let fact = if asks_for_help(error) {
+        format!("`{command}` needs a command")
+    } else {
+        ticked(&words(text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ")))
+    };
+    if let Some((fact, values)) = fact.split_once(" [possible values: ") {
+        return Told::new(fact).hint(format!("it takes {}", values.trim_end_matches(']')));
+    }
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    Told::new(fact).hint(tip.map_or_else(|| format!("`{command} --help`"), |tip| ticked(&words(tip))))
+}
+
+/// Names in backticks, where the parser has apostrophes around them.
+fn ticked(text: &str) -> String {
+    if text.matches('\'').count() % 2 == 0 { text.replace('\'', "`") } else { text.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +232,20 @@ mod tests {
     fn causes_follow_the_fact() {
         let error = LocalError::Frame(FrameError::TooLong { length: 9, most: 8 });
         insta::assert_snapshot!(Failure::from(error).text(false));
+    }
+
+    #[test]
+    fn a_wrong_command_line_reads_like_every_other_failure() {
+        let lines =
+            ["frith tsak", "frith task lst", "frith task add", "frith task list --nothing", "frith task status abcd done", "frith task"];
+        let texts = lines.map(|line| {
+            let error = crate::args::read(line.split(' ').map(Into::into)).unwrap_err();
+            format!("$ {line}\n{}", error.text(false))
+        });
+        insta::assert_snapshot!(texts.join(""));
+        let error = crate::args::read(["frith", "tsak"].map(Into::into)).unwrap_err();
+        let json: serde_json::Value = serde_json::from_str(&error.json()).unwrap();
+        assert_eq!((json["error"]["code"].as_str(), json["error"]["exit"].as_u64()), (Some("commandLine"), Some(2)));
     }
 
     #[test]

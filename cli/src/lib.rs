@@ -5,6 +5,7 @@
 
 mod environment;
 mod shell;
+mod size;
 mod failure;
 mod args;
 mod confirm;

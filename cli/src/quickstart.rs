@@ -51,11 +51,15 @@ pub struct Quickstarted {
 /// The node cannot be started, or the workspace was refused.
 pub fn run(run: &Run) -> Result<Quickstarted, Failure> {
     let here = std::env::current_dir().map_err(|error| Failure::Broken(Told::because("the current folder is gone", &error)))?;
-    let folder = top(&here);
+    let user_home = environment::read("HOME").map(PathBuf::from);
+    let folder = top(&here, user_home.as_deref());
+    require_project(&folder, user_home.as_deref())?;
     let config = config::read(&run.home, Some(&folder), &[])?;
     config.warn();
     let mut story = Story::new(run.is_quiet());
-    ask::step(&mut story, "starting the node");
+    if start::reach(&run.home)?.is_none() {
+        ask::step(&mut story, "starting the node");
+    }
     let mut node = start::reach_or_start(&run.home, run.is_quiet())?;
     let status = run.ask_at(&mut node, Status {})?;
     ask::step(&mut story, "looking for a workspace of this folder");
@@ -77,9 +81,24 @@ pub fn run(run: &Run) -> Result<Quickstarted, Failure> {
     })
 }
 
-/// The top of the repository that a folder is in, or the folder itself.
-fn top(folder: &Path) -> PathBuf {
-    folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder).to_owned()
+/// The top of the repository that a folder is in, or the folder itself. A repository of everything a user has, as some
+/// keep one for their dot-files, is not meant.
+fn top(folder: &Path, user_home: Option<&Path>) -> PathBuf {
+    let mut parts = folder.ancestors().take_while(|folder| !is_everything(folder, user_home));
+    parts.find(|folder| folder.join(".git").exists()).unwrap_or(folder).to_owned()
+}
+
+/// Whether a folder has everything of a machine or of a user: as a workspace it would be the place of every command.
+fn is_everything(folder: &Path, user_home: Option<&Path>) -> bool {
+    folder.parent().is_none() || user_home.is_some_and(|home| home == folder || home.canonicalize().is_ok_and(|home| home == folder))
+}
+
+fn require_project(folder: &Path, user_home: Option<&Path>) -> Result<(), Failure> {
+    if !is_everything(folder, user_home) {
+        return Ok(());
+    }
+    let told = Told::new(format!("`{}` is no folder of one project: as a workspace it would own every folder in it", folder.display()));
+    Err(Failure::Declined(told.hint("`cd` into a project first, or name its folder: `frith workspace create <name> --folder <path>`")))
 }
 
 fn existing(run: &Run, folder: &Path) -> Result<Option<PlaceInfo>, Failure> {
@@ -156,9 +175,20 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let below = root.path().join("a/b");
         std::fs::create_dir_all(&below).unwrap();
-        assert_eq!(top(&below), below);
+        assert_eq!(top(&below, None), below);
         std::fs::create_dir(root.path().join(".git")).unwrap();
-        assert_eq!(top(&below), root.path());
+        assert_eq!(top(&below, None), root.path());
+        assert_eq!(top(&below, Some(root.path())), below);
+    }
+
+    #[test]
+    fn a_folder_that_has_everything_is_refused() {
+        let home = Path::new("/home/ada");
+        for folder in ["/", "/home/ada"] {
+            let Err(failure) = require_project(Path::new(folder), Some(home)) else { panic!("{folder}") };
+            assert_eq!(failure.code(), 1);
+        }
+        assert!(require_project(Path::new("/home/ada/app"), Some(home)).is_ok());
     }
 
     #[test]

@@ -12,8 +12,8 @@ pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
 pub use fork::{merge_question, merged, spun_up};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};
-pub use task::{added, moved, next, replied, show_task, tasks};
-pub use workspace::{delete_question, deleted, made, place, places};
+pub use task::{added, moved, next, replied, show_task, task_is, tasks};
+pub use workspace::{delete_question, deleted, made, place, place_is, places};
 
 #[cfg(test)]
 mod tests {
@@ -225,10 +225,13 @@ mod tests {
             ],
             more: 4,
         };
-        insta::assert_snapshot!("task_list_narrow", drawn(Some(70), |paper| tasks(&listed, paper)));
-        insta::assert_snapshot!("task_list_no_terminal", drawn(None, |paper| tasks(&listed, paper)));
+        insta::assert_snapshot!("task_list_narrow", drawn(Some(70), |paper| tasks(&listed, false, paper)));
+        insta::assert_snapshot!("task_list_no_terminal", drawn(None, |paper| tasks(&listed, false, paper)));
         let none = Tasks { place: app(), tasks: Vec::new(), more: 0 };
-        insta::assert_snapshot!("task_list_empty", drawn(None, |paper| tasks(&none, paper)));
+        insta::assert_snapshot!(
+            "task_list_empty",
+            drawn(None, |paper| tasks(&none, true, paper)) + &drawn(None, |paper| tasks(&none, false, paper))
+        );
         insta::assert_snapshot!("task_show", drawn(None, |paper| show_task(&detail(), paper)));
         insta::assert_snapshot!("task_next", drawn(None, |paper| next(&detail(), paper)));
         let moved_tasks = MovedTasks {
@@ -244,6 +247,8 @@ mod tests {
     fn what_makes_one_thing_prints_one_line_or_the_full_id() {
         let reply = TaskInfo { task: task(1, "Explain", Status::NotStarted), place: app() };
         assert_eq!(drawn(None, |paper| added(&reply, paper)), "01010101 Explain\n");
+        assert_eq!(drawn(None, |paper| task_is(&reply, "completed", paper)), "01010101 Explain: completed\n");
+        assert_eq!(drawn(None, |paper| place_is(&place("app", PlaceKind::Workspace), "archived", paper)), "03030303 app: archived\n");
         let mut quiet = Paper::new(Look { quiet: true, colour: true, width: None, now: Timestamp::from_ms(NOW) });
         added(&reply, &mut quiet);
         made(&place("app", PlaceKind::Workspace), &mut quiet);
@@ -263,7 +268,10 @@ mod tests {
     fn agents_running_and_ended() {
         let ended = agent(Some(AgentEnd { at: ago(1), how: EndHow::Signalled(9) }));
         let listed = Agents { agents: vec![agent(None), ended] };
-        insta::assert_snapshot!("agents_sessions", drawn(Some(90), |paper| sessions(&listed, paper)));
+        insta::assert_snapshot!("agents_sessions", drawn(Some(90), |paper| sessions(&listed, 0, paper)));
+        let none = Agents { agents: Vec::new() };
+        assert_eq!(drawn(None, |paper| sessions(&none, 0, paper)), "no agent runs\n");
+        assert_eq!(drawn(None, |paper| sessions(&none, 1, paper)), "no agent runs; 1 other ended: frith agents sessions --all\n");
         insta::assert_snapshot!("agents_show", drawn(None, |paper| show_agent(&listed.agents[0], paper)));
         insta::assert_snapshot!("agents_stop", drawn(None, |paper| stopped(&listed.agents[1], paper)));
     }

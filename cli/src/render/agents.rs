@@ -7,7 +7,7 @@ use frith_actors::{
 };
 use frith_store::model::{Agent, EndHow};
 
-use super::paper::{Paper, by};
+use super::paper::{Paper, by, count};
 use crate::{shell::quoted, viewing::Outcome};
 
 /// An agent that was launched.
@@ -51,13 +51,16 @@ fn ended(end: ProcessEnd) -> String {
     }
 }
 
-/// Agents in a table.
-pub fn sessions(reply: &Agents, paper: &mut Paper) {
+/// Agents in a table. Where none is in it, how many others there are.
+pub fn sessions(reply: &Agents, ended: usize, paper: &mut Paper) {
     if paper.look.quiet {
         return reply.agents.iter().for_each(|info| paper.line(info.agent.id.to_string()));
     }
     if reply.agents.is_empty() {
-        return paper.line("no agent runs");
+        return paper.line(match ended {
+            0 => "no agent runs".to_owned(),
+            number => format!("no agent runs; {} ended: frith agents sessions --all", count(number as u64, "other")),
+        });
     }
     let rows: Vec<_> = reply.agents.iter().map(|info| row(info, paper)).collect();
     paper.table(["ID", "KIND", "PLACE", "STARTED", "STATE"], rows);

@@ -2,11 +2,13 @@
 
 use frith_actors::api::node::{NodeStatus, Stopped};
 
-use super::paper::{Paper, bytes, count};
+use super::paper::{Paper, count};
 use crate::{
     config::{Config, keys},
     doctor::{Findings, State},
     quickstart::Quickstarted,
+    shell::quoted,
+    size::bytes,
 };
 
 /// What a node says of itself.
@@ -91,11 +93,7 @@ pub fn quickstart(reply: &Quickstarted, paper: &mut Paper) {
     }
     paper.line(format!("{} {}{}", place.id.short(), place.name, if reply.made { "" } else { " (there already)" }));
     paper.gap();
-    let kinds = if reply.kinds.is_empty() {
-        "none found on the search path; any command can be one: see `frith config set --help`".to_owned()
-    } else {
-        reply.kinds.join(", ")
-    };
+    let kinds = if reply.kinds.is_empty() { "none found on the search path".to_owned() } else { reply.kinds.join(", ") };
     paper.facts(&[
         ("folder", place.folder.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("node", format!("machine {}, process {}", reply.node.machine.short(), reply.node.pid)),
@@ -111,6 +109,11 @@ pub fn quickstart(reply: &Quickstarted, paper: &mut Paper) {
     paper.heading("Next:");
     for command in &reply.next {
         paper.line(format!("  {command}"));
+    }
+    if reply.kinds.is_empty() {
+        paper.gap();
+        paper.line("Any command can be an agent: frith config set launch.<name>.command '[\"<your agent command>\"]'");
+        paper.line(format!("and then: frith agents launch {} --kind <name>", quoted(&place.name)));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use comfy_table::{ContentArrangement, Row, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width, presets};
 use frith_store::{model::By, text::drawable, time::Timestamp};
 
 use crate::{
@@ -103,26 +103,24 @@ impl Paper {
         }
     }
 
-    /// A table that fits the terminal, each row on one line; nothing at all when it has no rows.
+    /// A table that fits the terminal, each row on one line; nothing at all when it has no rows. The first column is an
+    /// id, which is never cut. Where the terminal is narrow, columns go before what is in the others is cut.
     pub fn table<const N: usize>(&mut self, head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_truncation_indicator("…").set_header(head);
-        for row in rows {
-            let cells: Vec<String> = row.iter().map(|cell| drawable(cell, false)).collect();
-            let mut row = Row::from(cells);
-            row.max_height(1);
-            table.add_row(row);
-        }
-        if table.is_empty() {
+        let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.iter().map(|cell| drawable(cell, false)).collect()).collect();
+        if rows.is_empty() {
             return;
         }
-        match self.look.width {
-            Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
-            None => table.set_content_arrangement(ContentArrangement::Disabled),
-        };
-        table.column_iter_mut().for_each(|column| {
-            column.set_padding((0, 2));
-        });
+        let all: Vec<usize> = (0..N).collect();
+        let mut table = drawn(&head, &rows, &all);
+        if let Some(most) = self.look.width {
+            let empty: Vec<bool> = all.iter().map(|at| rows.iter().all(|row| row[*at].is_empty())).collect();
+            let columns = fitted(&head, &table.column_max_content_widths(), &empty, most);
+            table = drawn(&head, &rows, &columns.iter().map(|(at, _)| *at).collect::<Vec<_>>());
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(most);
+            for (column, (_, width)) in table.column_iter_mut().zip(columns) {
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width + GAP)));
+            }
+        }
         for (at, line) in table.lines().enumerate() {
             let line = if at == 0 { self.paint(line.trim_end(), "2") } else { line.trim_end().to_owned() };
             self.text.push_str(&line);
@@ -138,6 +136,55 @@ impl Paper {
     fn paint(&self, text: &str, code: &str) -> String {
         if self.look.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
+}
+
+/// Between two columns.
+const GAP: u16 = 2;
+/// What a column that may be cut keeps as long as others can go.
+const DECENT: u16 = 20;
+/// The columns that go on a narrow terminal, the least important first.
+const EXPENDABLE: [&str; 7] = ["CHANGED", "FOLDER", "WATCHED BY", "STARTED", "AGENT", "WITH", "TASKS"];
+/// What is never cut, besides the first column.
+const WHOLE: [&str; 1] = ["STATUS"];
+
+/// A table of some columns, each row on one line.
+fn drawn(head: &[&str], rows: &[Vec<String>], columns: &[usize]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_truncation_indicator("…");
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(columns.iter().map(|at| head[*at]));
+    for row in rows {
+        let mut row = Row::from(columns.iter().map(|at| row[*at].as_str()).collect::<Vec<_>>());
+        row.max_height(1);
+        table.add_row(row);
+    }
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((0, GAP));
+    });
+    table
+}
+
+/// Which columns a terminal has room for, and how wide each is.
+fn fitted(head: &[&str], widths: &[u16], empty: &[bool], most: u16) -> Vec<(usize, u16)> {
+    let is_whole = |at: usize| at == 0 || WHOLE.contains(&head[at]);
+    let total = |widths: &mut dyn Iterator<Item = u16>| widths.map(|width| width + GAP).sum::<u16>().saturating_sub(GAP);
+    let mut columns: Vec<(usize, u16)> = widths.iter().copied().enumerate().collect();
+    if total(&mut columns.iter().map(|(_, width)| *width)) > most {
+        columns.retain(|(at, _)| !empty[*at]);
+    }
+    for name in EXPENDABLE {
+        let decent = |(at, width): &(usize, u16)| if is_whole(*at) { *width } else { (*width).min(DECENT) };
+        if total(&mut columns.iter().map(decent)) <= most {
+            break;
+        }
+        columns.retain(|(at, _)| *at == 0 || head[*at] != name);
+    }
+    while total(&mut columns.iter().map(|(_, width)| *width)) > most {
+        let can_shrink = |(at, width): &&mut (usize, u16)| !is_whole(*at) && usize::from(*width) > head[*at].len();
+        let Some(widest) = columns.iter_mut().filter(can_shrink).max_by_key(|(_, width)| *width) else { break };
+        widest.1 -= 1;
+    }
+    columns
 }
 
 /// The steps in which people count time: up to how many seconds, seconds of one, word.
@@ -164,19 +211,6 @@ pub fn by(by: &By) -> String {
 /// A number of things.
 pub fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
-/// A number of bytes in the unit in which it reads best.
-pub fn bytes(number: u64) -> String {
-    let mut rest = number;
-    let mut units = ["B", "KiB", "MiB", "GiB", "TiB"].iter();
-    let mut unit = units.next().copied().unwrap_or_default();
-    while rest >= 10 * 1024 {
-        let Some(next) = units.next() else { break };
-        rest /= 1024;
-        unit = next;
-    }
-    format!("{rest} {unit}")
 }
 
 /// Writes an answer to standard output.
@@ -224,7 +258,18 @@ mod tests {
     }
 
     #[test]
-    fn sizes_keep_two_digits_at_least() {
-        assert_eq!([bytes(0), bytes(9000), bytes(20_000), bytes(35 << 20)], ["0 B", "9000 B", "19 KiB", "35 MiB"]);
+    fn a_narrow_terminal_loses_columns_before_ids_are_cut() {
+        let look = Look { quiet: false, colour: false, width: Some(40), now: Timestamp::from_ms(0) };
+        let mut paper = Paper::new(look);
+        let row = |id: &str, title: &str| [id, "notstarted", "", "12 min ago", title].map(str::to_owned);
+        paper.table(
+            ["ID", "STATUS", "WITH", "CHANGED", "TITLE"],
+            [row("0a1b2c3d", "A title that is too long for it"), row("ffffffff", "Short")],
+        );
+        insta::assert_snapshot!(paper.text(), @r"
+        ID        STATUS      TITLE
+        0a1b2c3d  notstarted  A title that is…
+        ffffffff  notstarted  Short
+        ");
     }
 }

@@ -7,6 +7,7 @@ use frith_store::{
 };
 
 use super::paper::{Paper, by, count};
+use crate::shell::quoted;
 
 /// A task that was made or changed.
 pub fn added(reply: &TaskInfo, paper: &mut Paper) {
@@ -17,13 +18,25 @@ pub fn added(reply: &TaskInfo, paper: &mut Paper) {
     paper.line(format!("{} {}", id.short(), reply.task.title));
 }
 
-/// The tasks of a place.
-pub fn tasks(reply: &Tasks, paper: &mut Paper) {
+/// A task with what became of it.
+pub fn task_is(reply: &TaskInfo, what: &str, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.task.id.to_string());
+    }
+    paper.line(format!("{} {}: {what}", reply.task.id.short(), reply.task.title));
+}
+
+/// The tasks of a place: all of them, or those that were asked for.
+pub fn tasks(reply: &Tasks, filtered: bool, paper: &mut Paper) {
     if paper.look.quiet {
         return reply.tasks.iter().for_each(|task| paper.line(task.id.to_string()));
     }
     if reply.tasks.is_empty() {
-        return paper.line(format!("no such task in {}", reply.place.name));
+        let place = &reply.place.name;
+        return paper.line(match filtered {
+            true => format!("no such task in {place}"),
+            false => format!("no tasks in {place}; add one: frith task add -w {} \"<title>\"", quoted(place)),
+        });
     }
     let rows: Vec<_> = reply.tasks.iter().map(|task| row(task, paper)).collect();
     paper.table(["ID", "STATUS", "WITH", "CHANGED", "TITLE"], rows);

@@ -13,6 +13,14 @@ pub fn made(reply: &PlaceInfo, paper: &mut Paper) {
     paper.line(format!("{} {}", reply.id.short(), reply.name));
 }
 
+/// A place with what became of it.
+pub fn place_is(reply: &PlaceInfo, what: &str, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.id.to_string());
+    }
+    paper.line(format!("{} {}: {what}", reply.id.short(), reply.name));
+}
+
 /// Workspaces, each followed by its forks.
 pub fn places(reply: &Places, paper: &mut Paper) {
     if paper.look.quiet {
