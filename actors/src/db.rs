@@ -119,12 +119,13 @@ impl Db {
 
     /// Commits group after group until nothing is queued.
     fn commit_all(&self) {
-        let _again = AgainAfterPanic(self);
+        let mut again = AgainAfterPanic { db: self, is_due: true };
         loop {
             let group: Vec<Box<dyn Job>> = {
                 let mut queue = self.queue();
                 if queue.jobs.is_empty() {
                     queue.committing = false;
+                    again.is_due = false;
                     return;
                 }
                 queue.jobs.drain(..).collect()
@@ -139,13 +140,16 @@ impl Db {
 }
 
 /// Goes on with what is queued when a write panicked: its group is lost and told so, and no other waits for ever.
-struct AgainAfterPanic<'a>(&'a Db);
+struct AgainAfterPanic<'a> {
+    db: &'a Db,
+    is_due: bool,
+}
 
 impl Drop for AgainAfterPanic<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if self.is_due {
             tracing::error!("a write panicked, and nothing of its group was written");
-            self.0.start_committing();
+            self.db.start_committing();
         }
     }
 }

@@ -196,7 +196,7 @@ fn a_damaged_store_says_so_offers_a_way_out_and_stays_as_it_is() {
         fs::write(&path, &bytes).unwrap();
         let error = open(home.path(), 2).err().expect("a damaged store is not opened");
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
-        assert!(error.hint().unwrap().contains("frith restore"));
+        assert!(error.hint().unwrap().contains("move the file away"));
         assert!(fs::read(&path).unwrap().len() >= bytes.len(), "nothing is deleted");
     }
     fs::write(&path, &whole).unwrap();
