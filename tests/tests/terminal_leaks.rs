@@ -1,5 +1,7 @@
 //! Terminals that come and go leave nothing behind. It stands alone, because it counts what its whole process holds.
 
+#![expect(clippy::unwrap_used, reason = "what a test rests on fails it by panicking")]
+
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use frith_actors::{

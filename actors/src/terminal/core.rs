@@ -364,6 +364,17 @@ mod tests {
     }
 
     #[test]
+    fn a_wide_character_at_the_edge_of_a_smaller_viewer_is_left_out() {
+        let mut core = TerminalCore::new(size(24, 80));
+        let _sizing = Person::attach(&mut core, size(24, 80));
+        let mut small = Person::attach(&mut core, size(4, 11));
+        core.line("12345678 漢字");
+        core.line("1234567890漢字");
+        small.look(&core);
+        assert_eq!(small.lines(), "12345678 漢\n1234567890");
+    }
+
+    #[test]
     fn queries_are_answered_by_the_node_where_the_cursor_is_then() {
         let mut core = TerminalCore::new(size(24, 80));
         let mut viewer = Person::attach(&mut core, size(24, 80));

@@ -120,12 +120,13 @@ impl Screen {
         if screen.alternate_screen() {
             out += "\x1b[?1049h";
         }
-        out += "\x1b[?7l";
-        let shown = screen.rows_formatted(0, cols).skip(first.into()).take(rows.into());
-        for (place, line) in (1..).zip(shown) {
-            let _ = write!(out, "\x1b[{place};1H\x1b[m{line}");
+        for row in first..first + rows {
+            // A wide character that is cut would go to the next line there.
+            let is_cut = screen.cell(row, cols - 1).is_some_and(vt100::Cell::is_wide);
+            let line = screen.rows_formatted(0, cols - u16::from(is_cut)).nth(row.into()).unwrap_or_default();
+            let _ = write!(out, "\x1b[{};1H\x1b[m{line}", row - first + 1);
         }
-        let _ = write!(out, "\x1b[m\x1b[{};{}H\x1b[?7h", row - first + 1, (col + 1).min(cols));
+        let _ = write!(out, "\x1b[m\x1b[{};{}H", row - first + 1, (col + 1).min(cols));
         let cursor = if screen.hide_cursor() { "\x1b[?25l" } else { "\x1b[?25h" };
         out += cursor;
         out += &screen.input_mode_formatted();
