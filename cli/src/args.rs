@@ -298,11 +298,13 @@ pub fn read(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Line,
 pub fn command() -> clap::Command {
     Line::command().mut_subcommand("task", |task| {
         let task = task.mut_subcommand("list", |list| list.mut_arg("status", |arg| arg.value_parser(statuses(&[]))));
-        // Nobody sets the last by hand; naming it gets the node's own refusal.
-        let task = task.mut_subcommand("status", |set| set.mut_arg("status", |arg| arg.value_parser(statuses(&[Status::Cron]))));
-        ["add", "edit"]
-            .into_iter()
-            .fold(task, |task, verb| task.mut_subcommand(verb, |verb| verb.mut_arg("assignee", |arg| arg.value_parser(assignees()))))
+        // Nobody sets `cron` by hand; naming it gets the node's own refusal. The help of these names the words already.
+        let task = task.mut_subcommand("status", |set| {
+            set.mut_arg("status", |arg| arg.value_parser(statuses(&[Status::Cron])).hide_possible_values(true))
+        });
+        ["add", "edit"].into_iter().fold(task, |task, verb| {
+            task.mut_subcommand(verb, |verb| verb.mut_arg("assignee", |arg| arg.value_parser(assignees()).hide_possible_values(true)))
+        })
     })
 }
 

@@ -183,9 +183,10 @@ fn agents(run: &Run, verb: Agents) -> Done {
 
 /// Where no agent runs, those that ended are counted, so that whoever looks for one learns where it is.
 fn sessions(run: &Run, request: agents_api::Sessions) -> Done {
-    let reply = run.ask(request.clone())?;
-    let counts = reply.agents.is_empty() && !request.all && !run.global.json && !run.is_quiet();
-    let ended = if counts { run.ask(agents_api::Sessions { all: true, ..request })?.agents.len() } else { 0 };
+    let all = request.all;
+    let reply = run.ask(request)?;
+    let counts = reply.agents.is_empty() && !all && !run.global.json && !run.is_quiet();
+    let ended = if counts { run.ask(agents_api::Sessions { all: true })?.agents.len() } else { 0 };
     show(run, &reply, |reply, paper| render::sessions(reply, ended, paper))
 }
 

@@ -195,7 +195,7 @@ fn wrong_line(error: &clap::Error) -> Told {
 
 /// Names in backticks, where the parser has apostrophes around them.
 fn ticked(text: &str) -> String {
-    if text.matches('\'').count() % 2 == 0 { text.replace('\'', "`") } else { text.to_owned() }
+    if text.matches('\'').count().is_multiple_of(2) { text.replace('\'', "`") } else { text.to_owned() }
 }
 
 #[cfg(test)]

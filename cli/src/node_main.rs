@@ -151,7 +151,7 @@ enum Phase {
     /// It opens its store.
     Starting,
     /// It answers.
-    Up(Node),
+    Up(Box<Node>),
     /// It did not start, for this reason.
     Failed(Failed),
 }
@@ -173,7 +173,7 @@ impl Front {
         let mut phase = self.0.clone();
         loop {
             match &*phase.borrow_and_update() {
-                Phase::Up(node) => return Ok(node.clone()),
+                Phase::Up(node) => return Ok((**node).clone()),
                 Phase::Failed(failed) => return Err(failed.clone()),
                 Phase::Starting => {}
             }
@@ -209,7 +209,7 @@ async fn live(home: &Path, door: &Door, key: MachineKey, config: Arc<dyn Configu
     let outcome = match begin_node(home, key, config).await {
         Ok(node) => {
             tracing::info!(machine = %node.here(), socket = %door.path().display(), version = env!("CARGO_PKG_VERSION"), "the node is up");
-            phase.send_replace(Phase::Up(node.clone()));
+            phase.send_replace(Phase::Up(Box::new(node.clone())));
             if detached {
                 tell(&Started::Up);
             } else {
