@@ -10,7 +10,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -20,6 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal};
 
 use super::error::GitError;
+use super::read::misleads;
 use super::shell;
 use super::watch::{CommandLine, Progress, Watch, pause};
 
@@ -41,9 +41,6 @@ const SETTINGS: [(&str, &str); 12] = [
     ("worktree.useRelativePaths", "false"),
     ("branch.autoSetupRebase", "never"),
 ];
-
-/// Variables of ours that git may see although they begin with `GIT_`: where its configuration and its parts are.
-const KEPT: [&str; 6] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSH", "GIT_SSH_COMMAND"];
 
 /// How long a run waits between two looks at the stop, while git prints nothing.
 const TICK: Duration = Duration::from_millis(20);
@@ -177,7 +174,7 @@ impl GitCommand {
 
     fn start(&self) -> io::Result<Child> {
         let mut command = Command::new("git");
-        for (name, _) in std::env::vars_os().filter(|(name, _)| scrubbed(name)) {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| misleads(name)) {
             command.env_remove(name);
         }
         if !self.plain {
@@ -198,10 +195,6 @@ impl GitCommand {
             .stderr(Stdio::piped())
             .spawn()
     }
-}
-
-fn scrubbed(name: &OsStr) -> bool {
-    name.as_bytes().starts_with(b"GIT_") && !KEPT.iter().any(|kept| name == *kept)
 }
 
 /// A git that runs, with what it printed so far.
@@ -365,7 +358,7 @@ mod tests {
             "git worktree add --no-checkout --no-track -b frith/fork-1 -- /x/-f abc"
         );
         assert_eq!(text(forget(odd, odd)), "git worktree remove -- /x/-f");
-        assert!(scrubbed(OsStr::new("GIT_DIR")) && scrubbed(OsStr::new("GIT_CONFIG_PARAMETERS")));
-        assert!(!scrubbed(OsStr::new("GIT_CONFIG_GLOBAL")) && !scrubbed(OsStr::new("HOME")));
+        assert!(misleads(OsStr::new("GIT_DIR")) && misleads(OsStr::new("GIT_CONFIG_PARAMETERS")));
+        assert!(!misleads(OsStr::new("GIT_CONFIG_GLOBAL")) && !misleads(OsStr::new("HOME")));
     }
 }

@@ -89,6 +89,14 @@ pub enum ReadError {
         /// What the system said.
         source: io::Error,
     },
+    /// Git's data is of a newer kind than this can read.
+    #[error("the repository at `{}` has `{extension}`, which frith cannot read", .path.display())]
+    Unsupported {
+        /// Where it is.
+        path: PathBuf,
+        /// The setting that says so, and its value.
+        extension: String,
+    },
     /// Git's data cannot be understood.
     #[error("the repository at `{}` cannot be read: {source}", .path.display())]
     Repository {
@@ -108,6 +116,7 @@ impl ReadError {
             }
             Self::BrokenLink { .. } => Some("`git worktree repair`, run in the main work tree, mends a moved one".into()),
             Self::InsideGitData { .. } => Some("choose the work tree instead".into()),
+            Self::Unsupported { .. } => Some("`git refs migrate --ref-format=files` makes it readable".into()),
             _ => None,
         }
     }
@@ -414,6 +423,12 @@ pub enum RemoveError {
         /// What the system said.
         source: io::Error,
     },
+    /// Another call keeps changing the repository, or a stop was asked for while this one waited.
+    #[error("the repository at `{}` is being changed by another call", .repository.display())]
+    Busy {
+        /// The git folder all its work trees share.
+        repository: PathBuf,
+    },
     /// The system said no.
     #[error("`{}` cannot be {doing}: {source}", .path.display())]
     Io {
@@ -436,6 +451,7 @@ impl RemoveError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::Busy { .. } => Some("try again in a moment".into()),
             Self::Changed { .. } => Some("look at it, then delete it by hand".into()),
             Self::Locked { folder, .. } => Some(format!("git worktree unlock {}", super::shell::quoted(folder))),
             Self::DetachedWork { commit, .. } => Some(format!("git branch <name> {commit} keeps it")),

@@ -106,7 +106,7 @@ pub(super) fn set_aside_if_dead(fork: &ForkFolder) -> Result<Option<PathBuf>, Re
 /// then the making had come that far, and only git's link to it is mended.
 pub(super) fn take_back(fork: &ForkFolder, unmade: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
     if let Some(record) = Record::read(unmade).filter(|record| record.common_dir().is_dir()) {
-        let _lock = take_repository(fork, record.common_dir())?;
+        let _lock = take_repository(fork, record.common_dir(), limits, watch)?;
         match links::links(&fork.folder()).map_err(io_error("looked at", &fork.folder()))? {
             Links::Moved(_) => mend(fork, record.common_dir(), limits, watch)?,
             _ if fork.folder().symlink_metadata().is_ok() => {}
@@ -122,7 +122,7 @@ pub(super) fn finish_removal(fork: &ForkFolder, trash: &Path, limits: Limits, wa
     let record = links::record_of(trash).map_err(io_error("looked at", trash))?;
     if let Some(common_dir) = record.as_deref().and_then(links::common_dir).filter(|folder| folder.is_dir()) {
         step(watch, Step::Forget)?;
-        let _lock = take_repository(fork, common_dir)?;
+        let _lock = take_repository(fork, common_dir, limits, watch)?;
         forget_gone(fork, common_dir, limits, watch)?;
     }
     step(watch, Step::Delete)?;
@@ -140,11 +140,17 @@ pub(super) fn mend(fork: &ForkFolder, common_dir: &Path, limits: Limits, watch: 
     }
 }
 
-/// Waits for the repository's lock as long as it takes: its holders are bounded themselves.
-pub(super) fn take_repository(fork: &ForkFolder, common_dir: &Path) -> Result<Lock, RemoveError> {
+/// Waits for the repository's lock, no longer than a making may hold it.
+fn take_repository(fork: &ForkFolder, common_dir: &Path, limits: Limits, watch: &dyn Watch) -> Result<Lock, RemoveError> {
     let failed = io_error("locked", common_dir);
     let path = repository_lock(fork.home(), common_dir).map_err(&failed)?;
-    Lock::take(&path, || Ok(())).map_err(failed)
+    let started = watch.elapsed();
+    let busy = || io::Error::from(io::ErrorKind::ResourceBusy);
+    let may_wait = || !watch.cancelled() && watch.elapsed().saturating_sub(started) < limits.making;
+    Lock::take(&path, || may_wait().then_some(()).ok_or_else(busy)).map_err(|error| match error.kind() {
+        io::ErrorKind::ResourceBusy => RemoveError::Busy { repository: common_dir.to_path_buf() },
+        _ => failed(error),
+    })
 }
 
 /// Drops git's records of this fork's places where no folder is. A lock someone put on a record is honoured.

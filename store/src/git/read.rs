@@ -3,11 +3,13 @@
 //! Paths are bytes from end to end.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::{BStr, BString, ByteSlice as _};
+use gix::sec::trust::DefaultForLevel as _;
 
 use super::error::ReadError;
 use super::links::{self, absent};
@@ -101,7 +103,7 @@ impl Changes {
 /// `None` when there is none. The answer never skips a broken repository to take one further up.
 pub fn find(folder: &Path) -> Result<Option<Repository>, ReadError> {
     let folder = folder.canonicalize().map_err(|source| ReadError::Unreadable { path: folder.to_path_buf(), source })?;
-    let inner = match gix::ThreadSafeRepository::discover_opts(&folder, Default::default(), Default::default()) {
+    let inner = match gix::ThreadSafeRepository::discover_opts(&folder, Default::default(), options()) {
         Ok(found) => found.to_thread_local(),
         Err(error) if nothing_found(&error) => {
             refuse_broken_link(&folder, None)?;
@@ -127,7 +129,7 @@ pub(super) fn of_work_tree(top: &Path) -> Result<Repository, ReadError> {
 
 /// Opens the repository whose git folder this is, or the file that names it. Whose it is was asked when it was found.
 pub(super) fn of_git_dir(git_dir: &Path) -> Result<Repository, ReadError> {
-    let inner = gix::ThreadSafeRepository::open_opts(git_dir, gix::open::Options::default());
+    let inner = gix::ThreadSafeRepository::open_opts(git_dir, options().full);
     Repository::new(inner.map_err(|error| unreadable(git_dir, error))?.to_thread_local())
 }
 
@@ -136,6 +138,9 @@ impl Repository {
         let real = |path: &Path| path.canonicalize().map_err(|source| ReadError::Unreadable { path: path.to_path_buf(), source });
         let git_dir = real(inner.git_dir())?;
         let common_dir = real(inner.common_dir())?;
+        if let Some(storage) = inner.config_snapshot().string("extensions.refStorage").filter(|storage| *storage != "files") {
+            return Err(ReadError::Unsupported { path: git_dir, extension: format!("extensions.refStorage = {storage}") });
+        }
         // A linked worktree's folder may be gone while git's record of it is still there to be read.
         let top = inner.workdir().map(|top| real(top).unwrap_or_else(|_| top.to_path_buf()));
         Ok(Self { inner, top, git_dir, common_dir })
@@ -355,6 +360,27 @@ impl Repository {
     fn broken(&self, error: gix::Error) -> ReadError {
         unreadable(self.top.as_deref().unwrap_or(&self.git_dir), error)
     }
+}
+
+/// Variables of ours that git may see although they begin with `GIT_`: where its configuration and its parts are.
+const KEPT: [&str; 6] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSH", "GIT_SSH_COMMAND"];
+
+/// Whether a variable of ours would lead git to another repository, index or configuration, as those do that a git hook
+/// is started with.
+pub(super) fn misleads(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"GIT_") && !KEPT.iter().any(|kept| name == *kept)
+}
+
+/// How repositories are opened: by their folder alone.
+fn options() -> gix::sec::trust::Mapping<gix::open::Options> {
+    use gix::open::{Options, Permissions, permissions::Environment};
+    let mut permissions = Permissions::all();
+    if std::env::vars_os().any(|(name, _)| misleads(&name)) {
+        let deny = gix::sec::Permission::Deny;
+        permissions.env = Environment { git_prefix: deny, objects: deny, ..permissions.env };
+    }
+    let open = |level| Options::default_for_level(level).permissions(permissions);
+    gix::sec::trust::Mapping { full: open(gix::sec::Trust::Full), reduced: open(gix::sec::Trust::Reduced) }
 }
 
 fn unreadable(path: &Path, error: gix::Error) -> ReadError {

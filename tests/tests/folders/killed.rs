@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use frith_store::git::{ForkFolder, Limits, MakeError, PlanError, RemoveError, Step, Way, make, plan, remove, seen, sweep};
+use frith_store::git::{ForkFolder, Limits, MakeError, PlanError, RemoveError, Step, Way, make, plan, read, remove, seen, sweep};
 use frith_tests::wait_for;
 
 use crate::support::*;
@@ -158,20 +158,52 @@ fn a_stop_and_a_limit_end_a_git_that_hangs() {
     assert_eq!(git(&place.source(), &["branch", "--list", "frith/*"]), "");
 }
 
+/// Not a test of its own: the process that [`another_process`] starts makes a folder here and ends.
+#[test]
+fn the_maker() {
+    if let Some(root) = std::env::var_os("FRITH_TEST_MAKER") {
+        let root = Path::new(&root);
+        let fork = ForkFolder::new(&root.join("home"), "f1").unwrap();
+        let made = make(&plan(&root.join("source"), &fork, Limits::default()).unwrap(), &mut Follower::default()).unwrap();
+        assert_eq!(read::find(&made.path).unwrap().unwrap().changes().unwrap().total(), 0);
+    }
+}
+
+/// This test binary once more, to make the folder of fork `f1` of this place.
+fn another_process(place: &Place) -> Command {
+    let mut maker = Command::new(std::env::current_exe().unwrap());
+    maker.args(["--exact", "killed::the_maker"]).env("FRITH_TEST_MAKER", place.temp.path()).stdout(std::process::Stdio::null());
+    maker
+}
+
+#[test]
+fn a39_neither_our_environment_nor_a_persons_configuration_steers_git() {
+    let place = Place::with_repository();
+    let global = place.temp.path().join("gitconfig");
+    std::fs::write(
+        &global,
+        "[core]\nhooksPath = /nonexistent\nsplitIndex = true\nuntrackedCache = true\nquotePath = true\n[index]\nversion = 4\n\
+         [color]\nui = always\n[checkout]\nworkers = 8\nthresholdForParallelism = 0\n\
+         [log]\nshowSignature = true\n[status]\nshort = true\nbranch = true\nshowUntrackedFiles = no\n[submodule]\nrecurse = true\n\
+         [worktree]\nuseRelativePaths = true\nguessRemote = true\n[branch]\nautoSetupMerge = inherit\nautoSetupRebase = always\n\
+         [alias]\ncheckout = !false\nworktree = !false\n",
+    )
+    .unwrap();
+    let mut maker = another_process(&place);
+    maker.env("GIT_CONFIG_GLOBAL", &global).env("GIT_DIR", "/nonexistent").env("GIT_WORK_TREE", "/nonexistent");
+    maker.env("GIT_INDEX_FILE", "/nonexistent/index").env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "core.bare");
+    maker.env("GIT_CONFIG_VALUE_0", "true").env("GIT_PREFIX", "sub/").env("GIT_TRACE", "1").env("LC_ALL", "de_DE.UTF-8");
+    assert!(maker.status().unwrap().success());
+    let again = place.make("f1");
+    assert_eq!(again.way, Way::Reuse);
+    assert_whole(&place, &again);
+    remove(&place.fork("f1"), &seen(&place.fork("f1")).unwrap(), Limits::default(), &mut Follower::default()).unwrap();
+}
+
 #[test]
 fn a74_the_maker_is_killed_and_its_git_lives_on() {
-    if let Some(root) = std::env::var_os("FRITH_TEST_KILLED_MAKER") {
-        let fork = ForkFolder::new(&Path::new(&root).join("home"), "f1").unwrap();
-        let _ = make(&plan(&Path::new(&root).join("source"), &fork, Limits::default()).unwrap(), &mut Follower::default());
-        return;
-    }
     let place = with_slow_checkout();
-    let mut maker = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed::a74_the_maker_is_killed_and_its_git_lives_on"])
-        .env("FRITH_TEST_KILLED_MAKER", place.temp.path())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut maker = another_process(&place).spawn().unwrap();
     wait_for("the filter runs", || place.temp.path().join("running").exists().then_some(()));
     maker.kill().unwrap();
     maker.wait().unwrap();

@@ -74,6 +74,11 @@ fn what_cannot_be_forked_is_refused_before_anything_is_touched() {
     assert!(matches!(try_plan(&place.home()), PlanError::SourceIsHome { .. }));
     git(&temp, &["init", "-q", "empty"]);
     assert!(matches!(try_plan(&temp.join("empty")), PlanError::NoCommit { .. }));
+    if git_may_fail(&temp, &["init", "-q", "--ref-format=reftable", "tables"]).status.success() {
+        commit(&temp.join("tables"), "first");
+        let refused = try_plan(&temp.join("tables"));
+        assert!(matches!(refused, PlanError::Repository(ReadError::Unsupported { .. })), "{refused}");
+    }
     git(&temp, &["init", "-q", "--bare", "bare.git"]);
     assert!(matches!(try_plan(&temp.join("bare.git")), PlanError::Bare { .. }));
     assert!(matches!(try_plan(&temp.join("bare.git/refs")), PlanError::Bare { .. }));
