@@ -5,7 +5,9 @@
 
 use std::{
     collections::VecDeque,
+    future::Future,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use frith_store::{
@@ -20,6 +22,13 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::oneshot;
 
 use crate::env::world::{Blocking, WallClock, blocking};
+
+/// How often the store is looked after.
+const UPKEEP_EVERY: Duration = Duration::from_secs(2);
+/// How long it is left alone when that failed, as on a full disk.
+const UPKEEP_AFTER_FAILURE: Duration = Duration::from_secs(60);
+/// How many long documents are put into one piece before a write that came meanwhile has its turn.
+const COMPACTED_AT_ONCE: usize = 4;
 
 /// The store of a node. Cheap to clone.
 #[derive(Clone)]
@@ -101,6 +110,31 @@ impl Db {
         .await
     }
 
+    /// Keeps the store small and ready for a sudden end while nothing waits to be written, as long as anybody uses it.
+    pub fn keep_up(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.keep_up_every(UPKEEP_EVERY)
+    }
+
+    fn keep_up_every(&self, usual: Duration) -> impl Future<Output = ()> + Send + use<> {
+        let (shared, doing) = (Arc::downgrade(&self.shared), Arc::clone(&self.shared.blocking));
+        async move {
+            let mut pause = usual;
+            loop {
+                tokio::time::sleep(pause).await;
+                let Some(shared) = shared.upgrade() else { return };
+                let kept_up = blocking(&doing, move || shared.upkeep()).await;
+                pause = match kept_up {
+                    Ok(Ok(())) => usual,
+                    Ok(Err(error)) => {
+                        tracing::warn!(%error, "the store could not be prepared for a sudden end");
+                        UPKEEP_AFTER_FAILURE
+                    }
+                    Err(_) => UPKEEP_AFTER_FAILURE,
+                };
+            }
+        }
+    }
+
     fn enqueue(&self, job: Box<dyn Job>) {
         let mut queue = self.queue();
         queue.jobs.push_back(job);
@@ -136,6 +170,14 @@ impl Db {
 
     fn queue(&self) -> std::sync::MutexGuard<'_, Queue> {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn upkeep(&self) -> Result<(), StoreError> {
+        let busy = || self.queue.lock().unwrap_or_else(PoisonError::into_inner).committing;
+        while !busy() && self.store.compact(COMPACTED_AT_ONCE)? > 0 {}
+        if busy() { Ok(()) } else { self.store.settle() }
     }
 }
 
@@ -227,5 +269,17 @@ mod tests {
         let lost = db.write(|_| -> Result<(), Failure> { panic!("a bug") }).await;
         assert!(matches!(lost, Err(Failure::Broken(StoreError::Interrupted))));
         assert_eq!(db.write(|_| Ok(4)).await.unwrap(), 4);
+    }
+
+    #[tokio::test]
+    async fn the_store_is_looked_after_while_it_is_used_and_no_longer() {
+        let db = db();
+        db.write(|tx| Ok(tx.found_team(TeamId::from_random([1; 16]), "here", &By::Node)?)).await.unwrap();
+        db.shared.upkeep().unwrap();
+        let keeping_up = tokio::spawn(db.keep_up_every(Duration::from_millis(1)));
+        db.write(|tx| Ok(tx.set_step(b"key", b"value")?)).await.unwrap();
+        assert!(!keeping_up.is_finished());
+        drop(db);
+        keeping_up.await.unwrap();
     }
 }

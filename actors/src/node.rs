@@ -75,6 +75,7 @@ impl Node {
         let db = open(&env).await?;
         let ctx = Ctx { env, db, config, running: Running::default() };
         let (machine, _) = Actor::spawn(None, Machine, ctx.clone()).await?;
+        tokio::spawn(ctx.db.keep_up());
         let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)) };
         node.clear_up().await?;
         Ok(node)
@@ -135,6 +136,10 @@ impl Node {
         let agents = self.stop_agents().await;
         if self.machine.stop_and_wait(None, Some(self.ctx.config.now().stop_grace)).await.is_err() {
             tracing::warn!("the machine actor did not stop in time");
+        }
+        let db = self.ctx.db.clone();
+        if !matches!(blocking(&self.ctx.env.blocking, move || db.store().settle()).await, Ok(Ok(()))) {
+            tracing::warn!("the store could not be prepared for its next opening, which will take longer");
         }
         agents
     }
