@@ -273,7 +273,7 @@ pub enum Refusal {
     #[error("the calling process could not be identified, so it may only read")]
     UnplacedCaller,
     /// The task to stand before or after is in another place, or is the task itself.
-    #[error("task {} stands in another queue", task.short())]
+    #[error("task {} is not another task of this queue", task.short())]
     OtherQueue { task: TaskId },
     /// No kind was named and none can be told from what was launched before.
     #[error("no kind of agent was named, and none was launched here before")]
@@ -332,8 +332,9 @@ impl Refusal {
                 "a name that is not only digits and the letters a to f cannot be taken for one".into()
             }
             Self::BadName { fault: NameFault::Blank, .. } => "give it one, or a folder after which it is called: `--folder .`".into(),
+            Self::BadName { fault: NameFault::Reserved, .. } => "choose another name".into(),
             Self::BadName { .. } => "a name is letters and digits joined by single hyphens, such as `my-app`".into(),
-            Self::NameTaken { .. } => "choose another with `--name`".into(),
+            Self::NameTaken { .. } => "choose another name".into(),
             Self::Archived { place } => format!("`frith workspace unarchive {}` makes it writable", place.name),
             Self::InTrash { place } => format!("`frith workspace unarchive {}` takes it back", place.id.short()),
             Self::AlreadyMerged { parent, .. } => format!("its tasks are in `{}`", parent.name),

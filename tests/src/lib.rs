@@ -9,6 +9,7 @@ pub mod redact;
 pub mod run;
 pub mod viewer;
 pub mod sandbox;
+pub mod seed;
 
 pub use run::Run;
 pub use sandbox::Sandbox;

@@ -11,6 +11,7 @@ use regex::{Captures, Regex};
 pub struct Redactor {
     ids: BTreeMap<String, usize>,
     paths: Vec<(String, String)>,
+    machines: Vec<Regex>,
 }
 
 /// A pattern for an id: whole with or without hyphens, or its first 8 characters.
@@ -20,12 +21,15 @@ static ID: LazyLock<Regex> =
 /// Patterns for everything else, in the order they are tried.
 static OTHERS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     [
+        (r"(?m)^! warning: the node runs as root.*\n|^warning: the node runs as root.*\n|^note  root: .*\n      mend: .*\n", ""),
         (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", "[TIME]"),
         (r"\b(?:just now|now|(?:\d+(?:ms|s|m|h|d)? ?)+(?:ms|s|m|h|seconds?|minutes?|hours?)? ago)\b", "[AGO]"),
         (r"\b(process|pid|node) \d+\b", "$1 [PID]"),
-        (r#"("pid"|"started"): \d+"#, "$1: [NUMBER]"),
-        (r"\b(\d+(?:\.\d+)?) ?(ms|KiB|MiB|kB|MB)\b", "[N] $2"),
+        (r#"("pid"|"started"|"position"): -?\d+"#, "$1: [NUMBER]"),
+        (r"\b\d+ bytes", "[N] bytes"),
+        (r"git version \S+", "git version [N]"),
+        (r"\b(\d+(?:\.\d+)?) ?(ms|KiB|MiB|GiB|kB|MB)\b", "[N] $2"),
         (r"(?m)[ \t]+$", ""),
         (r"(\S)[ \t]{2,}", "$1  "),
     ]
@@ -43,6 +47,12 @@ impl Redactor {
         self.paths.push((real.to_owned(), name.to_owned()));
     }
 
+    /// A machine's name is shown as `[MACHINE]` where one stands: at the begin of a line before its id, after `home`, in JSON.
+    pub fn machine(&mut self, name: &str) {
+        let name = regex::escape(name);
+        self.machines.push(pattern(&format!(r#"(?m)(^|home +|"machine": "|on )({name})($| \[ID|"|:)"#)));
+    }
+
     /// The text without what differs.
     pub fn redact(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -53,6 +63,9 @@ impl Redactor {
         let mut text = ID.replace_all(&text, |found: &Captures<'_>| name_of(ids, &found[0])).into_owned();
         for (pattern, name) in OTHERS.iter() {
             text = pattern.replace_all(&text, *name).into_owned();
+        }
+        for machine in &self.machines {
+            text = machine.replace_all(&text, "$1[MACHINE]$3").into_owned();
         }
         text
     }

@@ -53,12 +53,15 @@ impl Call {
             command.env(name, value);
         }
         let words = args.iter().map(|arg| quoted(&arg.to_string_lossy()));
-        Self {
-            command,
-            line: ["frith".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" "),
-            input: Vec::new(),
-            patience: PATIENCE,
-        }
+        let line = ["frith".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
+        Self { command, line, input: Vec::new(), patience: PATIENCE }
+    }
+
+    /// Shown as this line in a transcript.
+    #[must_use]
+    pub fn shown_as(mut self, line: &str) -> Self {
+        line.clone_into(&mut self.line);
+        self
     }
 
     /// Runs in this folder.

@@ -3,11 +3,12 @@
 //! It lies under a short path, because a socket's path must be short. It never touches the home of whoever runs it.
 
 use std::{
-    cell::RefCell,
     ffi::OsStr,
     fs,
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError},
     thread,
 };
 
@@ -25,7 +26,7 @@ use crate::{
 /// A fresh home with everything a command needs. Its node and agents are ended when it is dropped, also by a panic.
 pub struct Sandbox {
     root: PathBuf,
-    redactor: RefCell<Redactor>,
+    redactor: Mutex<Redactor>,
     // Dropped last, after the processes that work in it were ended.
     _folder: TempDir,
 }
@@ -60,7 +61,8 @@ impl Sandbox {
         std::os::unix::fs::symlink(binary_under_test(), root.join("bin/frith")).expect("the folder is new and empty");
         let mut redactor = Redactor::default();
         redactor.path(&root.to_string_lossy(), "~");
-        Self { root, redactor: RefCell::new(redactor), _folder: made }
+        redactor.machine(&rustix::system::uname().nodename().to_string_lossy());
+        Self { root, redactor: Mutex::new(redactor), _folder: made }
     }
 
     /// The person's home folder, in which everything lies.
@@ -158,10 +160,76 @@ impl Sandbox {
         Call::new(&self.root.join("bin/frith"), &args, &self.root, self.environment())
     }
 
+    /// Makes a repository and a workspace of this name for it; answers the repository.
+    #[track_caller]
+    pub fn workspace(&self, name: &str) -> PathBuf {
+        let repo = self.repo(name);
+        let _ = self.frith([OsStr::new("workspace"), "create".as_ref(), name.as_ref(), "--folder".as_ref(), repo.as_ref()]).ok();
+        repo
+    }
+
+    /// Adds a task to a place and answers its whole id.
+    #[track_caller]
+    pub fn task(&self, place: &str, title: &str) -> String {
+        self.frith(["task", "add", "--quiet", "-w", place, title]).ok().id()
+    }
+
+    /// A task as `task show --json` tells it.
+    #[track_caller]
+    pub fn show_task(&self, task: &str) -> serde_json::Value {
+        self.frith(["task", "show", task, "--json"]).ok().json()
+    }
+
+    /// A place as `workspace show --json` tells it.
+    #[track_caller]
+    pub fn show_place(&self, place: &str) -> serde_json::Value {
+        self.frith(["workspace", "show", place, "--json"]).ok().json()
+    }
+
+    /// The titles of a place's tasks, in the order of its queue.
+    #[track_caller]
+    pub fn titles(&self, place: &str) -> Vec<String> {
+        let listed = self.frith(["task", "list", "-w", place, "--json"]).ok().json();
+        let tasks = listed["tasks"].as_array().cloned().unwrap_or_default();
+        tasks.iter().map(|task| task["title"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Waits until a task has this status.
+    ///
+    /// # Panics
+    /// It does not get it.
+    #[track_caller]
+    pub fn wait_for_status(&self, task: &str, status: &str) {
+        wait_for(&format!("task {task} is {status}"), || (self.show_task(task)["task"]["status"] == status).then_some(()));
+    }
+
+    /// Waits until an agent runs in a place, and answers it.
+    ///
+    /// # Panics
+    /// None does.
+    #[track_caller]
+    pub fn wait_for_agent(&self, place: &str) -> serde_json::Value {
+        wait_for(&format!("an agent runs in {place}"), || {
+            let agent = self.show_place(place)["agent"].clone();
+            (agent["running"] == true).then_some(agent)
+        })
+    }
+
+    /// A line of a shell, in this folder.
+    pub fn shell(&self, line: &str, folder: &Path) -> Call {
+        Call::new(Path::new("/bin/sh"), &["-c".as_ref(), line.as_ref()], folder, self.environment()).shown_as(line)
+    }
+
     /// Runs `frith` in a terminal.
     #[track_caller]
     pub fn view<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Viewer {
-        Viewer::open(&self.call(args).env("TERM", "xterm-256color").into_command(), 100, 30)
+        self.view_in(args, &self.root)
+    }
+
+    /// Runs `frith` in a terminal, in this folder.
+    #[track_caller]
+    pub fn view_in<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, folder: &Path) -> Viewer {
+        Viewer::open(&self.call(args).dir(folder).env("TERM", "xterm-256color").into_command(), 100, 30)
     }
 
     /// Nothing of whoever runs the tests but their programs.
@@ -192,7 +260,7 @@ impl Sandbox {
 
     /// Text without what differs from run to run; an id keeps its name throughout the sandbox.
     pub fn redact(&self, text: &str) -> String {
-        self.redactor.borrow_mut().redact(text)
+        self.redactor.lock().unwrap_or_else(PoisonError::into_inner).redact(text)
     }
 
     /// These runs one after another as a person saw them, without what differs.
@@ -232,7 +300,9 @@ impl Sandbox {
     /// One does.
     #[track_caller]
     pub fn wait_for_no_node(&self) {
-        wait_for("the end of the node", || self.nodes().is_empty().then_some(()));
+        // A process that ends loses its name before it closes its socket.
+        let is_deaf = || UnixStream::connect(self.home().join("node.sock")).is_err();
+        wait_for("the end of the node", || (self.nodes().is_empty() && is_deaf()).then_some(()));
     }
 
     /// What the node has logged.

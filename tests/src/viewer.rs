@@ -14,7 +14,8 @@ use crate::wait::wait_for;
 /// A command in a terminal.
 pub struct Viewer {
     child: Box<dyn Child + Send + Sync>,
-    keys: Box<dyn Write + Send>,
+    /// Opened by the first key: when it is closed it types the end of input, which closing a window does not.
+    keys: Option<Box<dyn Write + Send>>,
     terminal: Box<dyn MasterPty + Send>,
     shown: Arc<Mutex<Vec<u8>>>,
 }
@@ -28,7 +29,6 @@ impl Viewer {
     pub fn open(command: &Command, columns: u16, rows: u16) -> Self {
         let pair = native_pty_system().openpty(size(columns, rows)).expect("the system has a terminal left");
         let child = pair.slave.spawn_command(in_terminal(command)).expect("the command can be started");
-        let keys = pair.master.take_writer().expect("a terminal takes keys");
         let mut screen = pair.master.try_clone_reader().expect("a terminal can be read");
         let shown = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&shown);
@@ -39,7 +39,7 @@ impl Viewer {
             }
         });
         drop(reading.expect("a thread can be started"));
-        Self { child, keys, terminal: pair.master, shown }
+        Self { child, keys: None, terminal: pair.master, shown }
     }
 
     /// Everything the screen was sent so far, as text.
@@ -57,12 +57,25 @@ impl Viewer {
         assert!(seen.is_some(), "the screen never showed `{text}`, but this:\n{}", self.shown());
     }
 
+    /// Waits until the screen was sent this text, wherever it was wrapped.
+    ///
+    /// # Panics
+    /// It never was.
+    #[track_caller]
+    pub fn wait_for_wrapped(&self, text: &str) {
+        let wanted = run_together(text);
+        let seen = crate::wait::wait_within(crate::wait::PATIENCE, || run_together(&self.shown()).contains(&wanted).then_some(()));
+        assert!(seen.is_some(), "the screen never showed `{text}`, but this:\n{}", self.shown());
+    }
+
     /// Types.
     ///
     /// # Panics
     /// The terminal is gone.
     pub fn type_in(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).and_then(|()| self.keys.flush()).expect("the terminal takes keys");
+        let terminal = &self.terminal;
+        let typed = self.keys.get_or_insert_with(|| terminal.take_writer().expect("a terminal takes keys"));
+        typed.write_all(keys.as_bytes()).and_then(|()| typed.flush()).expect("the terminal takes keys");
     }
 
     /// Makes the terminal as large as this.
@@ -90,10 +103,19 @@ impl Viewer {
         wait_for("the end of the command in the terminal", || self.child.try_wait().expect("a child of ours can be waited for")).exit_code()
     }
 
-    /// Closes the terminal, as closing a window does.
+    /// Closes the terminal, as closing a window does. Nothing was typed into it.
     pub fn close(self) {
-        drop((self.keys, self.terminal));
+        drop(self);
     }
+}
+
+/// The text without blanks, line ends and what moves the cursor.
+fn run_together(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.trim_start_matches(|c: char| "[]()?;=>".contains(c) || c.is_ascii_digit()));
+    let rest = rest.map(|part| part.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(part));
+    rest.fold(first, |text, part| text + part).split_whitespace().collect()
 }
 
 fn size(columns: u16, rows: u16) -> PtySize {

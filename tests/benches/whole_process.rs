@@ -1,0 +1,217 @@
+//! Whole processes, measured as a person or an agent waits for them: a command from its start to its end.
+//!
+//! `cargo bench -p frith-tests --bench whole_process [-- <name>]`. Runs are paired with what they are compared to and take
+//! turns with it, so that what else the machine does falls on both. It prints figures and judges nothing.
+
+#![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
+#![expect(clippy::print_stdout, reason = "figures are printed")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use frith_tests::{
+    Sandbox,
+    seed::fill,
+    wait::{timed, wait_for},
+};
+
+/// How many pairs the comparisons of folders take.
+const FOLDER_PAIRS: usize = 20;
+/// How many pairs or runs of a fast command.
+const RUNS: usize = 60;
+/// How many files the folders have that forks are made of.
+const FILES: usize = 4_000;
+
+type Measurement = (&'static str, fn());
+
+const MEASUREMENTS: &[Measurement] =
+    &[("list", list), ("start", start), ("status", status), ("worktree", worktree), ("copy", copy), ("next", next)];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, measure) in MEASUREMENTS {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            measure();
+        }
+    }
+}
+
+/// The sorted times of some runs.
+struct Times(Vec<Duration>);
+
+impl Times {
+    fn median(&self) -> f64 {
+        self.at(50)
+    }
+
+    /// The time in ms that this many percent of runs did not exceed.
+    fn at(&self, percent: usize) -> f64 {
+        self.0[(self.0.len() - 1) * percent / 100].as_secs_f64() * 1e3
+    }
+}
+
+/// Runs two pieces of work in turns.
+fn pairs(count: usize, mut one: impl FnMut(usize) -> Duration, mut other: impl FnMut(usize) -> Duration) -> (Times, Times) {
+    let mut times = (Vec::new(), Vec::new());
+    for round in 0..count {
+        times.0.push(one(round));
+        times.1.push(other(round));
+    }
+    times.0.sort();
+    times.1.sort();
+    (Times(times.0), Times(times.1))
+}
+
+fn runs(count: usize, mut work: impl FnMut(usize) -> Duration) -> Times {
+    let mut times: Vec<_> = (0..count).map(&mut work).collect();
+    times.sort();
+    Times(times)
+}
+
+fn told(what: &str, times: &Times) {
+    println!("{what:<64} median {:>9.2} ms   p95 {:>9.2} ms", times.median(), times.at(95));
+}
+
+fn compared(what: &str, (ours, theirs): &(Times, Times), other: &str) {
+    told(what, ours);
+    told(other, theirs);
+    println!(
+        "{:<64} {:.2} times, {:+.2} ms",
+        "  the ratio and the difference of the medians",
+        ours.median() / theirs.median(),
+        ours.median() - theirs.median()
+    );
+}
+
+/// The time a command takes that must succeed.
+fn time_of(mut command: Command) -> Duration {
+    let (output, time) = timed(|| command.output().unwrap());
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    time
+}
+
+fn frith(sandbox: &Sandbox, args: &[&str]) -> Duration {
+    time_of(sandbox.call(args).into_command())
+}
+
+/// A sandbox with a workspace `app` of this many tasks, every hundredth of them ongoing.
+fn with_tasks(count: usize) -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.workspace("app");
+    let last = fill(&sandbox, "app", count);
+    (sandbox, last)
+}
+
+fn resident_mb(sandbox: &Sandbox) -> f64 {
+    let pid = sandbox.nodes()[0].pid.to_string();
+    let told = Command::new("ps").args(["-o", "rss=", "-p", &pid]).output().unwrap();
+    String::from_utf8_lossy(&told.stdout).trim().parse::<f64>().unwrap() / 1024.0
+}
+
+fn list() {
+    let (sandbox, _) = with_tasks(10_000);
+    let command = ["task", "list", "-w", "app", "--status", "ongoing"];
+    let times = pairs(RUNS, |_| frith(&sandbox, &command), |_| time_of(Command::new("/bin/true")));
+    compared("task list --status ongoing, 10,000 tasks", &times, "/bin/true");
+    println!("{:<64} {:.1} MB", "node, resident, after that", resident_mb(&sandbox));
+}
+
+fn start() {
+    let (sandbox, _) = with_tasks(10_000);
+    let times = runs(20, |_| {
+        sandbox.kill_node();
+        frith(&sandbox, &["task", "list", "-w", "app", "--limit", "1"])
+    });
+    told("first answer, node killed before, 10,000 tasks", &times);
+    let times = runs(20, |_| {
+        let _ = sandbox.frith(["down"]).ok();
+        sandbox.wait_for_no_node();
+        frith(&sandbox, &["task", "list", "-w", "app", "--limit", "1"])
+    });
+    told("first answer, node stopped before, 10,000 tasks", &times);
+}
+
+fn status() {
+    for count in [10, 1_000, 10_000, 100_000] {
+        let (sandbox, task) = with_tasks(count);
+        let times = runs(RUNS, |round| frith(&sandbox, &["task", "status", &task, if round % 2 == 0 { "blocked" } else { "ongoing" }]));
+        told(&format!("task status, {count} tasks"), &times);
+        let list = runs(RUNS, |_| frith(&sandbox, &["task", "list", "-w", "app", "--status", "blocked"]));
+        told(&format!("task list --status blocked, {count} tasks"), &list);
+        println!("{:<64} {:.1} MB", format!("node, resident, {count} tasks"), resident_mb(&sandbox));
+    }
+}
+
+fn next() {
+    let (sandbox, _) = with_tasks(10_000);
+    told("task next, 10,000 tasks", &runs(RUNS, |_| frith(&sandbox, &["task", "next", "-w", "app"])));
+    told("task add, 10,000 tasks", &runs(RUNS, |_| frith(&sandbox, &["task", "add", "-w", "app", "one more"])));
+}
+
+/// Fills a folder with files of a few kilobytes.
+fn many_files(folder: &Path) {
+    for n in 0..FILES {
+        let below = folder.join(format!("part{}", n % 40));
+        fs::create_dir_all(&below).unwrap();
+        fs::write(below.join(format!("file{n}.txt")), format!("line {n}\n").repeat(200 + n % 500)).unwrap();
+    }
+}
+
+/// Makes forks and kinds ahead, so that a run is the launch alone.
+fn forks_of(sandbox: &Sandbox, place: &str) {
+    sandbox.config("[node]\nmax_agents = 64\n[launch.brief]\ncommand = [\"true\"]\n");
+    let _ = sandbox.frith(["down"]).ok();
+    sandbox.wait_for_no_node();
+    for n in 0..FOLDER_PAIRS {
+        let _ = sandbox.frith(["fork", "create", place, "--name", &format!("fork-n{n}")]).ok();
+    }
+}
+
+fn launch(sandbox: &Sandbox, round: usize) -> Duration {
+    let fork = format!("fork-n{round}");
+    let time = frith(sandbox, &["agents", "launch", &fork, "--kind", "brief"]);
+    assert!(sandbox.show_place(&fork)["folder"].is_string());
+    wait_for("the brief agent's end", || sandbox.show_place(&fork)["agent"].is_null().then_some(()));
+    time
+}
+
+fn worktree() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.workspace("app");
+    many_files(&repo);
+    sandbox.commit(&repo, "many files");
+    forks_of(&sandbox, "app");
+    let others: Vec<PathBuf> = (0..FOLDER_PAIRS).map(|n| sandbox.root().join(format!("other{n}"))).collect();
+    let by_hand = |round: usize| {
+        let mut command = Command::new("git");
+        command.args(["worktree", "add", "--quiet", "-b", &format!("other{round}")]).arg(&others[round]).current_dir(&repo);
+        time_of(command)
+    };
+    compared(
+        "agents launch in a new fork of a repository",
+        &pairs(FOLDER_PAIRS, |round| launch(&sandbox, round), by_hand),
+        "git worktree add -b",
+    );
+}
+
+fn copy() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.folder("plain");
+    many_files(&folder);
+    let _ = sandbox.frith(["workspace", "create", "plain", "--folder", folder.to_str().unwrap()]).ok();
+    forks_of(&sandbox, "plain");
+    let by_hand = |round: usize| {
+        let mut command = Command::new("cp");
+        command.args(["-a", "--reflink=auto"]).arg(&folder).arg(sandbox.root().join(format!("other{round}")));
+        time_of(command)
+    };
+    compared(
+        "agents launch in a new fork of a plain folder",
+        &pairs(FOLDER_PAIRS, |round| launch(&sandbox, round), by_hand),
+        "cp -a --reflink=auto",
+    );
+}

@@ -1,0 +1,129 @@
+//! Many tasks at once: written into a stopped node's store with the node's own key, as the node would have written them.
+
+use std::{path::Path, sync::Arc};
+
+use frith_net::key::MachineKey;
+use frith_store::{
+    blobs::BlobFolder,
+    error::Failure,
+    id::{OpenToken, PlaceId, TaskId, TeamId},
+    model::{Assignee, By, PlaceKind, Status},
+    open::{Disk, Identity, Options, Store, file_backend},
+    time::Timestamp,
+    tx::{NewPlace, NewTask, Tx},
+};
+
+use crate::Sandbox;
+
+/// How many tasks go into one transaction.
+const BATCH: usize = 500;
+/// Every how many tasks one is ongoing.
+const ONGOING_EVERY: usize = 100;
+
+/// Adds this many tasks to a place of a sandbox, each hundredth of them ongoing, and answers the id of an ongoing one. The
+/// node is stopped for it.
+///
+/// # Panics
+/// The store cannot be written.
+pub fn fill(sandbox: &Sandbox, place: &str, count: usize) -> String {
+    let place: PlaceId = sandbox.show_place(place)["id"].as_str().and_then(|id| id.parse().ok()).expect("the place has an id");
+    let _ = sandbox.frith(["down"]).ok();
+    sandbox.wait_for_no_node();
+    let key = MachineKey::load(&sandbox.home().join("key")).ok().flatten().expect("the node made a key");
+    let store = open(&sandbox.home(), key);
+    add_tasks(&store, place, count);
+    store.close().expect("the store can be closed");
+    id(0).to_string()
+}
+
+/// A new store in a folder, with one place of this many tasks, each hundredth of them ongoing.
+///
+/// # Panics
+/// The store cannot be written.
+pub fn filled(folder: &Path, count: usize) -> (Store, PlaceId) {
+    let store = open(folder, MachineKey::from_secret(&[7; 32]));
+    let place = PlaceId::from_random(spread(0, 3));
+    let new = NewPlace {
+        id: place,
+        kind: PlaceKind::Workspace,
+        name: "app".to_owned(),
+        description: String::new(),
+        icon: String::new(),
+        folder: None,
+        spun_up_for: None,
+    };
+    let made = store.write(time(0), move |tx| {
+        tx.found_team(TeamId::from_random(spread(0, 4)), "laptop", &ada())?;
+        Ok(tx.create_place(new, &ada())?)
+    });
+    made.expect("the store can be written");
+    add_tasks(&store, place, count);
+    (store, place)
+}
+
+/// Adds tasks with the numbers from 0 up to this one.
+fn add_tasks(store: &Store, place: PlaceId, count: usize) {
+    for start in (0..count).step_by(BATCH) {
+        let mut batch = start..count.min(start + BATCH);
+        let written = store.write(time(start), move |tx| batch.try_for_each(|number| add_task(tx, place, number)));
+        written.expect("the store can be written");
+    }
+}
+
+fn open(home: &Path, key: MachineKey) -> Store {
+    let identity = Identity { machine: key.machine(), incarnation: *b"measured", signer: Arc::new(key) };
+    let path = home.join("store.redb");
+    let backend = file_backend(&path).expect("the folder can be written");
+    let disk = Disk { backend, blobs: Arc::new(BlobFolder::new(home.join("blobs"))) };
+    Store::open(disk, identity, Options::at(&path)).expect("nobody else has the store open")
+}
+
+fn ada() -> By {
+    By::Person("ada".to_owned())
+}
+
+/// Adds the task of this number.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn add_task(tx: &mut Tx<'_>, place: PlaceId, number: usize) -> Result<(), Failure> {
+    let by = ada();
+    let task = NewTask {
+        id: id(number),
+        place,
+        title: format!("task {number} of many"),
+        body: "What is to be done, in a line.".to_owned(),
+        assignee: Assignee::Agent,
+        position: None,
+        allow_all_commands: false,
+        clear_context: None,
+        token: OpenToken::from_random(spread(number, 1)),
+    };
+    tx.create_task(task, &by)?;
+    if number.is_multiple_of(ONGOING_EVERY) {
+        tx.set_status(id(number), Status::Ongoing, OpenToken::from_random(spread(number, 2)), &by)?;
+    }
+    Ok(())
+}
+
+/// The id of the task of this number.
+pub fn id(number: usize) -> TaskId {
+    TaskId::from_random(spread(number, 0))
+}
+
+/// Bytes that differ for each number, spread as random ones are.
+fn spread(number: usize, purpose: u8) -> [u8; 16] {
+    let mut state = (number as u64) << 8 | u64::from(purpose);
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 27)).to_be_bytes()
+    };
+    let halves = [next(), next()].concat();
+    std::array::from_fn(|at| halves[at])
+}
+
+/// The time at which the task of this number was made.
+pub fn time(number: usize) -> Timestamp {
+    Timestamp::from_ms(1_750_000_000_000 + number as i64)
+}
