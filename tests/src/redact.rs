@@ -27,6 +27,7 @@ static OTHERS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"\b(?:just now|now|(?:\d+(?:ms|s|m|h|d)? ?)+(?:ms|s|m|h|seconds?|minutes?|hours?)? ago)\b", "[AGO]"),
         (r"\b(process|pid|node) \d+\b", "$1 [PID]"),
         (r#"("pid"|"started"|"position"): -?\d+"#, "$1: [NUMBER]"),
+        (r"disk: \S+ \S+ are free", "disk: [SIZE] are free"),
         (r"\b\d+ bytes", "[N] bytes"),
         (r"git version \S+", "git version [N]"),
         (r"\b(\d+(?:\.\d+)?) ?(ms|KiB|MiB|GiB|kB|MB)\b", "[N] $2"),

@@ -67,8 +67,9 @@ pub fn numbered(base: &str, is_taken: &dyn Fn(&str) -> bool) -> FreeName {
     if !is_taken(&plain) && name_fault(&plain).is_none() {
         return FreeName(plain);
     }
-    // A number behind letters `a` to `f` alone, or behind digits, would read like an id.
-    let base = if reads_like_an_id(&format!("{base}-2")) { &format!("task-{base}") } else { base };
+    // A number behind hexadecimal digits alone would read like an id.
+    let reads_on = base.chars().all(|c| c == '-' || c.is_ascii_hexdigit());
+    let base = if reads_on { &format!("task-{base}") } else { base };
     let mut number = 2_u64;
     loop {
         let suffix = format!("-{number}");
