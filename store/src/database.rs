@@ -158,32 +158,6 @@ impl Database {
         }
     }
 
-    /// Compares every page with its checksum.
-    ///
-    /// # Errors
-    /// A page is damaged, or somebody reads.
-    pub fn verify(&self) -> Result<(), StoreError> {
-        match &mut *self.slot.write().unwrap_or_else(PoisonError::into_inner) {
-            Slot::Open(File::Writable(database)) => match database.check_integrity() {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(corrupt(&self.path, "it had to be mended from its last whole state")),
-                Err(error) => Err(self.storage_error(error.into())),
-            },
-            Slot::Open(File::ReadOnly(_)) | Slot::Failed | Slot::Closed => Ok(()),
-        }
-    }
-
-    /// Gives free space back to the system. Nothing else may read or write meanwhile.
-    ///
-    /// # Errors
-    /// The file cannot be written, or a reader is still there.
-    pub fn shrink(&self) -> Result<bool, StoreError> {
-        match &mut *self.slot.write().unwrap_or_else(PoisonError::into_inner) {
-            Slot::Open(File::Writable(database)) => database.compact().map_err(|error| self.storage_error(redb::Error::from(error))),
-            Slot::Open(File::ReadOnly(_)) | Slot::Failed | Slot::Closed => Ok(false),
-        }
-    }
-
     fn work_in<T>(
         &self,
         transaction: &redb::WriteTransaction,

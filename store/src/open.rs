@@ -235,16 +235,6 @@ impl Store {
         self.database.write(|rows| self.rebuild_in(rows, progress).map(|()| ((), Keep::Commit)))
     }
 
-    /// Reads the whole file and compares every page with its checksum, which nothing else does: for `doctor`. Nothing may
-    /// read or write meanwhile.
-    ///
-    /// # Errors
-    /// The file is damaged, or somebody reads it.
-    pub fn verify_file(&self) -> Result<(), StoreError> {
-        let _alone = self.desk();
-        self.database.verify()
-    }
-
     /// Closes the store cleanly, so that the next opening has nothing to mend.
     ///
     /// # Errors

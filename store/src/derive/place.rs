@@ -2,7 +2,7 @@
 
 use super::Deriver;
 use crate::{
-    docs::{Document, place::PlaceState},
+    docs::{Document, Text, place::PlaceState},
     error::StoreError,
     id::{MachineId, PlaceId},
     model::{Merged, PlaceKind},
@@ -13,7 +13,8 @@ use crate::{
 
 impl Deriver<'_> {
     pub(super) fn place(&self, document: &Document) -> Result<(), StoreError> {
-        let Some(state) = PlaceState::read(document)? else { return Ok(()) };
+        let text = |text: &Text| self.text_or_notice(text);
+        let Some(state) = PlaceState::read(document, &text)? else { return Ok(()) };
         let old = self.place_state(state.id)?;
         self.put(Space::Place, &Space::Place.key().bytes(state.id.as_bytes()), &state)?;
         if let PlaceKind::Fork { parent } = state.kind {

@@ -142,10 +142,7 @@ impl Deriver<'_> {
     fn messages(&self, task: TaskId, messages: &[Keyed<MessageRecord>]) -> Result<(), StoreError> {
         for Keyed { writer, seq, record } in messages {
             let key = Space::Message.key().bytes(task.as_bytes()).number(record.counter).bytes(writer.as_bytes()).number(*seq);
-            let text = match self.text(&record.text) {
-                BodyRow::Text(text) => text,
-                BodyRow::Missing { hash, .. } => format!("[the text {hash} of this message is not on this machine]"),
-            };
+            let text = self.text_or_notice(&record.text);
             let message = Message { by: record.by.clone(), machine: writer.machine(), at: record.at, text };
             self.put(Space::Message, &key, &message)?;
         }
@@ -166,6 +163,14 @@ impl Deriver<'_> {
         match self.text(body) {
             BodyRow::Text(text) if text.is_empty() => self.delete(&key),
             row => self.put(Space::Body, &key, &row),
+        }
+    }
+
+    /// A text, or in its place a sentence that says it is not here.
+    pub(super) fn text_or_notice(&self, text: &Text) -> String {
+        match self.text(text) {
+            BodyRow::Text(text) => text,
+            BodyRow::Missing { hash, .. } => format!("[the text {hash} is not on this machine]"),
         }
     }
 

@@ -7,7 +7,7 @@ use automerge::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{About, Document};
+use super::{About, Document, Text};
 use crate::{
     error::StoreError,
     id::{PlaceId, TaskId},
@@ -52,11 +52,11 @@ pub struct PlaceState {
 }
 
 impl PlaceState {
-    /// Reads the registers; none while the change that made the place has not arrived, or when this is no place's document.
+    /// Reads the registers, with `text` finding the long ones; none while the change that made the place has not arrived, or when this is no place's document.
     ///
     /// # Errors
     /// The document has no genesis.
-    pub fn read(document: &Document) -> Result<Option<Self>, StoreError> {
+    pub fn read(document: &Document, text: &dyn Fn(&Text) -> String) -> Result<Option<Self>, StoreError> {
         let About::Place { place, kind } = document.about()? else { return Ok(None) };
         let root = document.root();
         let (Some(name), Some(created), Some(created_by)) = (root.text(NAME), root.number(CREATED), root.record(CREATED_BY)) else {
@@ -66,38 +66,44 @@ impl PlaceState {
             id: place,
             kind,
             name,
-            description: root.text(DESCRIPTION).unwrap_or_default(),
+            description: root.record(DESCRIPTION).as_ref().map(text).unwrap_or_default(),
             icon: root.text(ICON).unwrap_or_default(),
             archived: root.flag(ARCHIVED).unwrap_or_default(),
             deleted: root.number(DELETED).map(Timestamp::from_ms),
             created: Timestamp::from_ms(created),
             created_by,
-            settings: read_settings(document),
+            settings: read_settings(document, text),
             spun_up_for: root.id(SPUN_UP_FOR).map(TaskId::from_bytes),
         }))
     }
 }
 
-fn read_settings(document: &Document) -> Settings {
+fn read_settings(document: &Document, text: &dyn Fn(&Text) -> String) -> Settings {
     let root = document.root();
     Settings {
         notifications: root.record(Setting::Notifications.key()).unwrap_or_default(),
         auto_allowed_tools: root.record(Setting::AutoAllowedTools.key()).unwrap_or_default(),
         allow_all_commands: root.record(Setting::AllowAllCommands.key()).unwrap_or_default(),
         clear_context: root.record(Setting::ClearContext.key()).unwrap_or_default(),
-        self_learning_note: root.record(Setting::SelfLearningNote.key()).unwrap_or_default(),
+        self_learning_note: root.record(Setting::SelfLearningNote.key()).as_ref().map(text).unwrap_or_default(),
         send_delay_seconds: root.record(Setting::SendDelay.key()).unwrap_or_default(),
     }
 }
 
-/// The registers of those settings in which `new` differs from `old`, as key and bytes.
-pub(crate) fn changed_settings(document: &Document, old: &Settings, new: &Settings) -> Result<Vec<(&'static str, Vec<u8>)>, StoreError> {
+/// The registers of those settings in which `new` differs from `old`, as key and bytes; `note` is the new note as a document
+/// holds it.
+pub(crate) fn changed_settings(
+    document: &Document,
+    old: &Settings,
+    new: &Settings,
+    note: &Text,
+) -> Result<Vec<(&'static str, Vec<u8>)>, StoreError> {
     let bytes = |setting: Setting| match setting {
         Setting::Notifications => document.encode(&new.notifications),
         Setting::AutoAllowedTools => document.encode(&new.auto_allowed_tools),
         Setting::AllowAllCommands => document.encode(&new.allow_all_commands),
         Setting::ClearContext => document.encode(&new.clear_context),
-        Setting::SelfLearningNote => document.encode(&new.self_learning_note),
+        Setting::SelfLearningNote => document.encode(note),
         Setting::SendDelay => document.encode(&new.send_delay_seconds),
     };
     old.differing(new).into_iter().map(|setting| Ok((setting.key(), bytes(setting)?))).collect()
@@ -114,7 +120,8 @@ pub(crate) fn set_name(tx: &mut Transaction<'_>, name: String) -> Result<(), Aut
     tx.put(ROOT, NAME, name)
 }
 
-pub(crate) fn set_description(tx: &mut Transaction<'_>, description: String) -> Result<(), AutomergeError> {
+/// `description` are the bytes of a [`Text`].
+pub(crate) fn set_description(tx: &mut Transaction<'_>, description: Vec<u8>) -> Result<(), AutomergeError> {
     tx.put(ROOT, DESCRIPTION, description)
 }
 

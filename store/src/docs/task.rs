@@ -462,10 +462,10 @@ mod tests {
                 }
             }
             (1..REPLICAS).for_each(|from| world.fetch(from, 0));
-            let state = PlaceState::read(&world.replicas[0]).unwrap();
+            let state = PlaceState::read(&world.replicas[0], &|text| format!("{text:?}")).unwrap();
             for order in [&order[..], &order[32..]] {
                 let other = world.anew(&about, order);
-                prop_assert_eq!(PlaceState::read(&other).unwrap(), state.clone());
+                prop_assert_eq!(PlaceState::read(&other, &|text| format!("{text:?}")).unwrap(), state.clone());
             }
         }
     }

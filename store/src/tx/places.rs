@@ -96,9 +96,10 @@ impl Tx<'_> {
         let (now, writer) = (self.now, self.writer());
         let mut document = self.document_or_new(&about)?;
         let by = document.encode(by)?;
+        let description = document.encode(&self.text(&new.description)?)?;
         let change = document.edit(writer, now, |tx, _| {
             place::give_birth(tx, now, by, new.spun_up_for)?;
-            place::set_description(tx, new.description)?;
+            place::set_description(tx, description)?;
             place::set_icon(tx, new.icon)?;
             place::set_name(tx, new.name)
         })?;
@@ -119,18 +120,19 @@ impl Tx<'_> {
     /// # Errors
     /// The place is not known, or something could not be written.
     pub fn set_place(&mut self, id: PlaceId, edit: PlaceEdit, _by: &By) -> Result<(), StoreError> {
-        let kind = self.place(id)?.map_or(PlaceKind::Workspace, |place| place.kind);
-        let about = About::Place { place: id, kind };
+        let old = self.place(id)?;
+        let about = About::Place { place: id, kind: old.as_ref().map_or(PlaceKind::Workspace, |place| place.kind) };
+        let old = old.map(|place| place.settings).unwrap_or_default();
         let (now, writer) = (self.now, self.writer());
         let mut document = self.document(&about)?;
-        let old = place::PlaceState::read(&document)?.map(|state| state.settings).unwrap_or_default();
-        let settings = match edit.settings {
-            Some(new) => place::changed_settings(&document, &old, &new.canonical())?,
+        let settings = match edit.settings.map(Settings::canonical) {
+            Some(new) => place::changed_settings(&document, &old, &new, &self.text(&new.self_learning_note)?)?,
             None => Vec::new(),
         };
+        let description = edit.description.map(|description| document.encode(&self.text(&description)?)).transpose()?;
         let change = document.edit(writer, now, |tx, _| {
             edit.name.map_or(Ok(()), |name| place::set_name(tx, name))?;
-            edit.description.map_or(Ok(()), |description| place::set_description(tx, description))?;
+            description.map_or(Ok(()), |description| place::set_description(tx, description))?;
             edit.icon.map_or(Ok(()), |icon| place::set_icon(tx, icon))?;
             edit.archived.map_or(Ok(()), |archived| place::set_archived(tx, archived))?;
             edit.deleted.map_or(Ok(()), |deleted| place::set_deleted(tx, deleted))?;
