@@ -7,11 +7,12 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc};
 use frith_sim::workload::{FIRST, Request, Workload, carry_out, person};
 use frith_store::{
     blobs::BlobFolder,
-    database::{Database, Keep},
+    database::{Database, Keep, WriteRows},
     docs::{About, CHANGES_MOST, log::Fact},
     error::{Failure, StoreError},
     facts::DocumentMeta,
     id::{CallId, MachineId, OpenToken, PlaceId, TaskId},
+    invariants,
     model::{Assignee, By, Status},
     open::{Disk, Identity, Options, Signer, Store, file_backend, file_backend_read_only},
     refusal::{PlaceNamed, Refusal},
@@ -315,8 +316,73 @@ fn a_closed_store_answers_that_it_is_closed() {
     assert!(matches!(store.read(|view| view.places()), Err(StoreError::Closed)));
 }
 
+/// The rows of a view's space, by its byte.
+fn space(store: &Store, byte: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let rows = store.read(|view| invariants::table(view, Table::Views)).unwrap();
+    rows.into_iter().filter(|(key, _)| key[0] == byte).collect()
+}
+
+#[test]
+fn each_invariant_finds_what_breaks_it() {
+    let (queue_rows, counts_rows, held_rows) = (8, 10, 15);
+    let (id, token) = (TaskId::from_bytes([1; 16]), OpenToken::from_bytes([77; 16]));
+    let broken = |edit: &dyn Fn(&WriteRows<'_>, &[(Vec<u8>, Vec<u8>)]) -> Result<(), StoreError>| {
+        let home = tempfile::tempdir().unwrap();
+        let store = with_tasks(home.path(), 2);
+        give(&store, vec![Request::Status(id, Status::Completed, token)]);
+        let closed = space(&store, queue_rows);
+        give(&store, vec![Request::Status(id, Status::NotStarted, token)]);
+        take_next(&store, 1).unwrap();
+        assert_eq!(store.check().unwrap(), []);
+        drop(store);
+        edit_rows(home.path(), |rows| edit(rows, &closed));
+        let found = open(home.path(), 2).unwrap().check().unwrap();
+        found.into_iter().map(|violation| violation.invariant).collect::<std::collections::BTreeSet<_>>()
+    };
+    let first = |rows: &WriteRows<'_>, byte: u8| {
+        let mut found = None;
+        scan_prefix(rows, Table::Views, &Key::new(byte), &mut |key, value| {
+            found = Some((key.to_vec(), value.to_vec()));
+            Ok(Scan::Enough)
+        })?;
+        Ok::<_, StoreError>(found.unwrap())
+    };
+    assert!(broken(&|rows, _| rows.delete(Table::Views, &first(rows, queue_rows)?.0)).contains(&1), "a task in no queue");
+    assert!(broken(&|rows, _| rows.put(Table::Views, &first(rows, counts_rows)?.0, &[9; 6])).contains(&1), "a wrong count");
+    assert!(broken(&|rows, _| rows.delete(Table::Views, &first(rows, held_rows)?.0)).contains(&14), "a holder that holds nothing");
+    let shown_closed = broken(&|rows, closed| {
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        scan_prefix(rows, Table::Views, &Key::new(7).bytes(id.as_bytes()), &mut |_, pointer| {
+            key = pointer.to_vec();
+            Ok(Scan::Enough)
+        })?;
+        value.extend(closed.iter().find(|(key, _)| key.ends_with(id.as_bytes())).unwrap().1.iter());
+        rows.put(Table::Views, &key, &value)
+    });
+    assert!(shown_closed.contains(&5), "a task that is shown closed and is open");
+    assert!(broken(&|rows, _| rows.put(Table::Views, &[9, 9], b"left behind")).contains(&0), "a row that follows from nothing");
+}
+
+#[test]
+fn equal_frontiers_with_other_views_are_found() {
+    let filled = |broken: bool| {
+        let home = tempfile::tempdir().unwrap();
+        drop(with_tasks(home.path(), 2));
+        if broken {
+            edit_rows(home.path(), |rows| rows.put(Table::Views, &[9, 9], b"left behind"));
+        }
+        (open(home.path(), 2).unwrap(), home)
+    };
+    let compare = |a: &Store, b: &Store| a.read(|a| b.read(|b| invariants::equal_frontiers_have_equal_views(a, b))).unwrap();
+    let ((one, _one), (same, _same), (other, _other)) = (filled(false), filled(false), filled(true));
+    assert_eq!(compare(&one, &same), []);
+    assert_eq!(compare(&one, &other).len(), 1);
+    give(&same, vec![Request::Message(TaskId::from_bytes([1; 16]), 5)]);
+    assert_eq!(compare(&one, &same), [], "other frontiers promise nothing");
+}
+
 /// Changes rows behind the store's back.
-fn edit_rows(home: &Path, edit: impl FnOnce(&frith_store::database::WriteRows<'_>) -> Result<(), StoreError>) {
+fn edit_rows(home: &Path, edit: impl FnOnce(&WriteRows<'_>) -> Result<(), StoreError>) {
     let path = home.join("store.redb");
     let database = Database::open(file_backend(&path).unwrap(), path, 1 << 20).unwrap();
     database.write(|rows| edit(rows).map(|()| ((), Keep::Commit))).unwrap();
