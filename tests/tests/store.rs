@@ -316,8 +316,10 @@ fn a_closed_store_answers_that_it_is_closed() {
     assert!(matches!(store.read(|view| view.places()), Err(StoreError::Closed)));
 }
 
+type Row = (Vec<u8>, Vec<u8>);
+
 /// The rows of a view's space, by its byte.
-fn space(store: &Store, byte: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn space(store: &Store, byte: u8) -> Vec<Row> {
     let rows = store.read(|view| invariants::table(view, Table::Views)).unwrap();
     rows.into_iter().filter(|(key, _)| key[0] == byte).collect()
 }
@@ -326,7 +328,7 @@ fn space(store: &Store, byte: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
 fn each_invariant_finds_what_breaks_it() {
     let (queue_rows, counts_rows, held_rows) = (8, 10, 15);
     let (id, token) = (TaskId::from_bytes([1; 16]), OpenToken::from_bytes([77; 16]));
-    let broken = |edit: &dyn Fn(&WriteRows<'_>, &[(Vec<u8>, Vec<u8>)]) -> Result<(), StoreError>| {
+    let broken = |edit: &dyn Fn(&WriteRows<'_>, &[Row]) -> Result<(), StoreError>| {
         let home = tempfile::tempdir().unwrap();
         let store = with_tasks(home.path(), 2);
         give(&store, vec![Request::Status(id, Status::Completed, token)]);
