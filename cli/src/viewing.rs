@@ -22,6 +22,7 @@ use std::{
 
 use frith_actors::{
     call::{FromNode, ToNode},
+    env::process::TerminalSize,
     local::{LocalError, client::Connection},
     terminal::{
         Dialect, Modes,
@@ -102,7 +103,8 @@ impl Link for Connection {
 pub fn look(link: &mut dyn Link, tty: &Tty) -> Result<Outcome, LookError> {
     let signals = Signals::notice(&[SIGWINCH, SIGCONT, SIGTERM, SIGHUP, SIGINT]).map_err(LookError::Signals)?;
     let screen = Screen { shown: VecDeque::new(), dialect: Dialect::new(), noted: Modes::default(), tty: Some(tty) };
-    Look { link, signals: Some(signals), screen, keys: DetachKeys::default(), end: None }.run(tty.output(), Some(tty.input()))
+    let size = Some(tty.size());
+    Look { link, signals: Some(signals), screen, keys: DetachKeys::default(), size, end: None }.run(tty.output(), Some(tty.input()))
 }
 
 /// Prints the text of what is looked at to `output` until that ends or nobody reads it.
@@ -111,7 +113,7 @@ pub fn look(link: &mut dyn Link, tty: &Tty) -> Result<Outcome, LookError> {
 /// When the node cannot be understood.
 pub fn follow(link: &mut dyn Link, output: BorrowedFd<'_>) -> Result<Outcome, LookError> {
     let screen = Screen { shown: VecDeque::new(), dialect: Dialect::new(), noted: Modes::default(), tty: None };
-    Look { link, signals: None, screen, keys: DetachKeys::default(), end: None }.run(output, None)
+    Look { link, signals: None, screen, keys: DetachKeys::default(), size: None, end: None }.run(output, None)
 }
 
 /// Why a look broke off.
@@ -133,6 +135,8 @@ struct Look<'a> {
     signals: Option<Signals>,
     screen: Screen<'a>,
     keys: DetachKeys,
+    /// The size the node knows.
+    size: Option<TerminalSize>,
     /// The end that is told once everything before it was shown.
     end: Option<Outcome>,
 }
@@ -232,6 +236,7 @@ impl Look<'_> {
             Typed::Detach(keys) => (keys, true),
         };
         if !keys.is_empty() {
+            self.tell_new_size();
             self.say(FromViewer::Input(keys));
         }
         if !is_detaching {
@@ -255,9 +260,22 @@ impl Look<'_> {
             return Some(Outcome::Detached);
         }
         if is_continued || is_resized {
-            self.say(FromViewer::Resize(tty.size()));
+            self.tell_size(tty.size());
         }
         None
+    }
+
+    /// What is typed after a change of size is typed at the new one, also when the signal of the change comes later.
+    fn tell_new_size(&mut self) {
+        let now = self.screen.tty.map(Tty::size);
+        if let Some(size) = now.filter(|now| self.size != Some(*now)) {
+            self.tell_size(size);
+        }
+    }
+
+    fn tell_size(&mut self, size: TerminalSize) {
+        self.size = Some(size);
+        self.say(FromViewer::Resize(size));
     }
 
     /// A node that cannot be told anything has still said what it said: that is read on.
@@ -350,7 +368,7 @@ impl Drop for Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frith_actors::env::process::{ProcessEnd, TerminalSize};
+    use frith_actors::env::process::ProcessEnd;
     use frith_net::frame::{self, Splitter};
     use std::{
         fs::File,

@@ -324,11 +324,14 @@ fn space(store: &Store, byte: u8) -> Vec<Row> {
     rows.into_iter().filter(|(key, _)| key[0] == byte).collect()
 }
 
+/// Something that damages rows.
+type Edit<'a> = dyn Fn(&WriteRows<'_>, &[Row]) -> Result<(), StoreError> + 'a;
+
 #[test]
 fn each_invariant_finds_what_breaks_it() {
     let (queue_rows, counts_rows, held_rows) = (8, 10, 15);
     let (id, token) = (TaskId::from_bytes([1; 16]), OpenToken::from_bytes([77; 16]));
-    let broken = |edit: &dyn Fn(&WriteRows<'_>, &[Row]) -> Result<(), StoreError>| {
+    let broken = |edit: &Edit<'_>| {
         let home = tempfile::tempdir().unwrap();
         let store = with_tasks(home.path(), 2);
         give(&store, vec![Request::Status(id, Status::Completed, token)]);
