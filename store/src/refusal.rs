@@ -273,7 +273,7 @@ pub enum Refusal {
     #[error("the calling process could not be identified, so it may only read")]
     UnplacedCaller,
     /// The task to stand before or after is in another place, or is the task itself.
-    #[error("task {} is not another task of this queue", task.short())]
+    #[error("task {} stands in another queue", task.short())]
     OtherQueue { task: TaskId },
     /// No kind was named and none can be told from what was launched before.
     #[error("no kind of agent was named, and none was launched here before")]

@@ -22,6 +22,7 @@ static ID: LazyLock<Regex> =
 static OTHERS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     [
         (r"(?m)^! warning: the node runs as root.*\n|^warning: the node runs as root.*\n|^note  root: .*\n      mend: .*\n", ""),
+        (r"(?m)^! Updating files: .*\n", ""),
         (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", "[TIME]"),
         (r"\b(?:just now|now|(?:\d+(?:ms|s|m|h|d)? ?)+(?:ms|s|m|h|seconds?|minutes?|hours?)? ago)\b", "[AGO]"),
