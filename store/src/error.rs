@@ -142,7 +142,8 @@ impl StoreError {
             Self::OtherKey { .. } => "put back the file `key` that was beside it; nothing was written".into(),
             Self::Interrupted => "run it again".into(),
             Self::Closed => "start the node again".into(),
-            Self::Io { .. } | Self::RefusedAfterWriting => return None,
+            Self::Io { .. } => "`frith doctor` looks at the disk".into(),
+            Self::RefusedAfterWriting => return None,
         })
     }
 
