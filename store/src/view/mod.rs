@@ -26,7 +26,7 @@ pub use queue::{Candidates, TaskStream};
 pub(crate) use queue::{Offer, offer_key, queue_key};
 
 /// The version of the rows below. When it differs from the one in the store, all views are built anew.
-pub const VIEWS: u32 = 1;
+pub const VIEWS: u32 = 2;
 
 /// Which rows: the first byte of a key. A space is never given another meaning; a new one gets a new byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,9 @@ use super::{
 /// Where refusals are written.
 const FILE: &str = "store/src/refusal.rs";
 
+/// Where what helps is written.
+const HINTS: &str = "store/src/refusal/hint.rs";
+
 /// Refusals after which there is nothing to do: what was asked for is so already, or was called off by the asker.
 const NOTHING_HELPS: &[&str] = &["NotArchived", "BlankText", "StoppedBeforeStart"];
 
@@ -18,7 +21,8 @@ pub fn hints(tree: &Tree) -> Vec<Fault> {
     let bare = &file.product.bare;
     let Some(start) = bare.find("pub enum Refusal") else { return vec![Fault::new(FILE, 0, "has no refusals")] };
     let end = block_end(bare, start).unwrap_or(bare.len());
-    let hinted: Vec<&str> = hint_functions(bare);
+    let Some(hints) = tree.file(HINTS) else { return vec![Fault::new(HINTS, 0, "is missing")] };
+    let hinted: Vec<&str> = hint_functions(&hints.product.bare);
     variants(&bare[start..end])
         .filter(|(_, name)| !NOTHING_HELPS.contains(name) && !hinted.iter().any(|body| has_word(body, &format!("Self::{name}"))))
         .map(|(at, name)| Fault::new(FILE, line_of(bare, start + at), format!("`{name}` has no hint")))
@@ -46,8 +50,9 @@ mod tests {
 
     #[test]
     fn a_refusal_without_a_hint_is_found() {
-        let source = "pub enum Refusal {\n    A { x: u8 },\n    B,\n    NotArchived,\n}\nfn a_hint() { match s { Self::A { .. } => 1 } }\nfn other() { Self::B }";
-        let faults = hints(&Tree::of(&[(FILE, source)]));
+        let source = "pub enum Refusal {\n    A { x: u8 },\n    B,\n    NotArchived,\n}";
+        let hint = "fn a_hint() { match s { Self::A { .. } => 1 } }\nfn other() { Self::B }";
+        let faults = hints(&Tree::of(&[(FILE, source), (HINTS, hint)]));
         assert_eq!(faults, [Fault::new(FILE, 3, "`B` has no hint")]);
     }
 }
