@@ -1,5 +1,7 @@
 //! From an operation to its handler: reads on a view, writes in a transaction, and what a place alone decides to its actor.
 
+mod shared;
+
 use std::{ffi::OsString, time::Duration};
 
 use frith_store::{
@@ -127,6 +129,7 @@ async fn dispatch(
             reply(&status::with_viewers(node, vec![agent.await?]).await.swap_remove(0))
         }
         Op::AgentWhoami(_) => call.read(handlers::agents::whoami).await,
+        shared @ (Op::MemoryList(_) | Op::MemoryLoad(_) | Op::MemorySave(_) | Op::MemoryDelete(_)) => call.shared(shared).await,
     }
 }
 

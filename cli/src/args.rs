@@ -7,7 +7,7 @@ use clap::{
     ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use frith_actors::api::{agents, fork, node, task, workspace};
+use frith_actors::api::{agents, fork, memory, node, task, workspace};
 use frith_store::model::{Assignee, Status};
 
 use crate::failure::Failure;
@@ -99,6 +99,9 @@ pub enum Command {
     /// Agents: launch, watch and stop them.
     #[command(subcommand, after_help = "Example:\n  frith agents launch my-app --kind claude")]
     Agents(Agents),
+    /// Memory: notes that a workspace shares with its forks and their agents.
+    #[command(subcommand, after_help = "Example:\n  frith memory get")]
+    Memory(Memory),
     /// The configuration, and where each value of it comes from.
     #[command(subcommand, after_help = "Example:\n  frith config set node.max_agents 4")]
     Config(Config),
@@ -182,6 +185,21 @@ pub enum Agents {
     Show(agents::Show),
     #[command(after_help = "Example, in an agent's shell:\n  frith agents whoami")]
     Whoami(agents::Whoami),
+}
+
+/// What can be done with notes.
+#[derive(Debug, Subcommand)]
+pub enum Memory {
+    #[command(visible_alias = "ls", after_help = "Example:\n  frith memory list -w my-app")]
+    List(memory::List),
+    #[command(after_help = "Example:\n  frith memory get\n  frith memory get build-steps.md -w my-app")]
+    Get(memory::Load),
+    #[command(
+        after_help = "Example:\n  frith memory set build-steps.md \"Run make.\"\n  frith memory set build-steps.md --base 3fa9c1d2 < steps.md\n\nWithout `--base` a person's save replaces what is current, and says what that was. Two saves of one base\nare both kept, and `frith memory get` shows both, until a save names both."
+    )]
+    Set(memory::Save),
+    #[command(after_help = "Example:\n  frith memory delete build-steps.md")]
+    Delete(memory::Delete),
 }
 
 /// What can be done with the configuration.

@@ -20,7 +20,7 @@ use frith_store::{
 use serde::Serialize;
 
 use crate::{
-    args::{Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Task, Up, Workspace},
+    args::{Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Task, Up, Workspace},
     ask::Run,
     attach, config, confirm, doctor,
     failure::{Failure, Told},
@@ -55,6 +55,7 @@ pub fn carry_out(line: Line) -> Done {
         Command::Fork(verb) => fork(&run, verb),
         Command::Task(verb) => task(&run, verb),
         Command::Agents(verb) => agents(&run, verb),
+        Command::Memory(verb) => memory(&run, verb),
         Command::Config(verb) => configuration(&run, verb),
         Command::Completions(args) => pages::completions(&args).map(|()| YES),
         Command::Man(args) => pages::man(&args).map(|()| YES),
@@ -155,6 +156,18 @@ fn task(run: &Run, verb: Task) -> Done {
             answer(run, request, render::replied)
         }
         Task::Next(request) => answer(run, request, render::next),
+    }
+}
+
+fn memory(run: &Run, verb: Memory) -> Done {
+    match verb {
+        Memory::List(request) => answer(run, request, render::notes),
+        Memory::Get(request) => answer(run, request, render::note),
+        Memory::Set(mut request) => {
+            request.text = text_or_input(request.text)?;
+            answer(run, request, |reply, paper| render::note_saved(reply, false, paper))
+        }
+        Memory::Delete(request) => answer(run, request, |reply, paper| render::note_saved(reply, true, paper)),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod agents;
 mod fork;
+mod memory;
 mod node;
 mod paper;
 mod task;
@@ -10,6 +11,7 @@ mod workspace;
 
 pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
 pub use fork::{merge_question, merged, spun_up};
+pub use memory::{note, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};
 pub use task::{added, moved, next, replied, show_task, task_is, tasks};

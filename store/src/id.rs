@@ -157,6 +157,27 @@ impl BlobHash {
     }
 }
 
+/// The hash of one version of a note.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VersionHash([u8; 16]);
+
+impl VersionHash {
+    /// The hash whose bytes were stored.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 16 bytes.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The first 8 characters: what people are shown.
+    pub fn short(&self) -> String {
+        self.to_string()[..8].to_owned()
+    }
+}
+
 macro_rules! hex_id {
     ($name:ident, $len:literal) => {
         impl fmt::Display for $name {
@@ -223,6 +244,7 @@ hex_id!(MachineId, 8);
 hex_id!(Writer, 16);
 hex_id!(DocId, 16);
 hex_id!(BlobHash, 32);
+hex_id!(VersionHash, 16);
 
 /// The text is no hexadecimal number of the expected length.
 #[derive(Debug, thiserror::Error)]
@@ -320,6 +342,8 @@ typed_ref! {
     AgentRef,
     /// A machine as somebody named it: its name, its id or a prefix of its id.
     MachineRef,
+    /// A version of a note as somebody named it: its hash or a prefix of it.
+    VersionRef,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! the interface: its code and its data are stable, its sentence is for people.
 
 mod hint;
+mod shared;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,8 @@ use crate::{
     text::PathText,
     time::Timestamp,
 };
+
+pub use shared::{NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, VersionNamed};
 
 /// The most characters a place's name may have.
 pub const NAME_MOST: usize = 128;
@@ -33,6 +36,8 @@ pub enum What {
     Agent,
     /// A machine.
     Machine,
+    /// A version of a note.
+    Version,
 }
 
 impl std::fmt::Display for What {
@@ -42,6 +47,7 @@ impl std::fmt::Display for What {
             Self::Task => "task",
             Self::Agent => "agent",
             Self::Machine => "machine",
+            Self::Version => "version",
         })
     }
 }
@@ -287,6 +293,18 @@ pub enum Refusal {
     /// The document has as many changes as it may, and only closing and moving are left.
     #[error("the task has {changes} changes, and no more can be added")]
     DocumentFull { changes: u64 },
+    /// A note cannot be called so.
+    #[error("{}", shared::note_name_fault(given, *fault))]
+    BadNoteName { given: String, fault: NoteNameFault },
+    /// A note is too long.
+    #[error("the note has {length} bytes, and {NOTE_MOST} is the most")]
+    LongNote { length: usize },
+    /// An agent's save names no base, and somebody else's version is current.
+    #[error("`{note}` was saved by {} as version {}, and this names no base", shared::who(&version.by), version.version.short())]
+    NoBase { note: String, version: VersionNamed },
+    /// A save names no base, and several versions are current.
+    #[error("`{note}` has {} versions that none replaces: {}", versions.len(), shared::versions(versions))]
+    SeveralVersions { note: String, versions: Vec<VersionNamed> },
 }
 
 impl Refusal {

@@ -34,6 +34,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("UnplacedCaller", "a caller whose process ends before the node looks"),
     ("HomeAway", "a place whose seat is on another machine"),
     ("MachineAway", "a second machine in the team"),
+    ("BadNoteName", "cli_memory: names that are none"),
+    ("LongNote", "cli_memory: 16 KiB are no transcript"),
+    ("NoBase", "cli_memory: asked from an agent's shell"),
+    ("SeveralVersions", "cli_memory: two saves of one base"),
     ("ProjectFileBroken", "nothing answers it any more; its number on the wire is kept"),
 ];
 

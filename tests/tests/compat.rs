@@ -14,12 +14,13 @@ use frith_store::{
     docs::{
         About, Document, Text, Tip,
         log::{Entry, Fact, entry_hash},
+        note::VersionRecord,
         outbox::{Outgoing, Recipient},
         task::{HistoryRecord, MessageRecord, Progress},
         team::{signed_bytes, supervisor_of},
     },
     facts,
-    id::{AgentId, BlobHash, CallId, MachineId, OpenToken, PlaceId, TaskId, TeamId, Writer},
+    id::{AgentId, BlobHash, CallId, MachineId, OpenToken, PlaceId, TaskId, TeamId, VersionHash, Writer},
     invariants,
     migrate::FORMAT,
     model::{Assignee, By, CheckoutKind, EndHow, PlaceKind, ProcessRef, Status},
@@ -58,8 +59,8 @@ fn encoded<T: Serialize>(record: &T) -> String {
     hex(&postcard::to_stdvec(record).unwrap())
 }
 
-fn abouts() -> [About; 8] {
-    [
+fn abouts() -> Vec<About> {
+    vec![
         About::Task { task: task() },
         About::Place { place: place(), kind: PlaceKind::Workspace },
         About::Place { place: place(), kind: PlaceKind::Fork { parent: PlaceId::from_bytes([9; 16]) } },
@@ -68,6 +69,7 @@ fn abouts() -> [About; 8] {
         About::Log { machine: machine(), segment: 3 },
         About::Outbox { machine: machine(), segment: 3 },
         About::Team { team: TeamId::from_bytes([4; 16]) },
+        About::Note { place: place(), name: "memory.md".into(), part: 1 },
     ]
 }
 
@@ -175,6 +177,7 @@ fn records_in_documents_stay() {
             encoded(&change),
             encoded(&Progress { status: Status::Ongoing, taken: Some(OpenToken::from_bytes([6; 16])) }),
             encoded(&Entry { number: 0, previous: [0; 32], at, fact: sent }),
+            encoded(&VersionRecord { replaces: vec![VersionHash::from_bytes([7; 16])], by: By::Node, at, text: None }),
         ],
     );
 }

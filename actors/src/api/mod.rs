@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod fork;
+pub mod memory;
 pub mod node;
 pub mod task;
 pub mod workspace;
@@ -121,6 +122,10 @@ operations! {
     "agents.list" AgentSessions(agents::Sessions) -> agents::Agents, Reads, Everyone;
     "agents.show" AgentShow(agents::Show) -> agents::AgentInfo, Reads, Everyone;
     "agents.whoami" AgentWhoami(agents::Whoami) -> agents::Identity, Reads, Everyone;
+    "memory.list" MemoryList(memory::List) -> memory::Notes, Reads, Everyone;
+    "memory.load" MemoryLoad(memory::Load) -> memory::Note, Reads, Everyone;
+    "memory.save" MemorySave(memory::Save) -> memory::Saved, Updates, Everyone;
+    "memory.delete" MemoryDelete(memory::Delete) -> memory::Saved, Destroys, Everyone;
 }
 
 /// Reads a path argument whatever bytes it has.

@@ -4,3 +4,4 @@ pub mod task;
 pub mod workspace;
 pub mod fork;
 pub mod agents;
+pub mod memory;

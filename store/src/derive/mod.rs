@@ -12,6 +12,7 @@ use crate::{
 };
 
 mod log;
+mod note;
 mod place;
 mod rebuild;
 mod task;
@@ -42,6 +43,7 @@ impl<'a> Deriver<'a> {
             About::Thread { task, .. } => self.thread(task, document, None),
             About::Place { .. } => self.place(document),
             About::Team { .. } => self.team(document),
+            About::Note { place, name, part } => self.note(place, &name, part, document),
             About::Log { .. } | About::Outbox { .. } => Ok(()),
         }
     }

@@ -175,7 +175,7 @@ impl Deriver<'_> {
     }
 
     /// One text that is gone must not take the rest of the views with it.
-    fn text(&self, text: &Text) -> BodyRow {
+    pub(super) fn text(&self, text: &Text) -> BodyRow {
         let hash = match text {
             Text::Inline(text) => return BodyRow::Text(text.clone()),
             Text::Kept { hash, .. } => *hash,

@@ -3,7 +3,10 @@
 //! A document begins with a genesis change that follows from what it is about, so two machines that make the same one make
 //! the same bytes. Nothing here reads a clock or draws randomness: who writes and when are handed in.
 
-use automerge::{AutomergeError, ObjId, ObjType, ROOT, ReadDoc as _, Value, transaction::Transaction};
+use automerge::{
+    AutomergeError, ObjId, ObjType, ROOT, ReadDoc as _, Value,
+    transaction::{Transactable as _, Transaction},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,6 +16,7 @@ use crate::{
 
 mod document;
 pub mod log;
+pub mod note;
 pub mod outbox;
 pub mod place;
 pub mod task;
@@ -69,6 +73,15 @@ pub enum About {
         /// The team.
         team: TeamId,
     },
+    /// A part of a note's versions.
+    Note {
+        /// The workspace it is kept under; a fork's notes are its parent's.
+        place: PlaceId,
+        /// Its name.
+        name: String,
+        /// 0, then 1 once that is full, and so on.
+        part: u32,
+    },
 }
 
 /// The first register of every document.
@@ -108,6 +121,7 @@ impl About {
             Self::Log { machine, segment } => (6, Some(*machine), segment.to_be_bytes().to_vec()),
             Self::Outbox { machine, segment } => (7, Some(*machine), segment.to_be_bytes().to_vec()),
             Self::Team { team } => (8, None, team.as_bytes().to_vec()),
+            Self::Note { place, name, part } => (3, None, [&place.as_bytes()[..], &part.to_be_bytes(), name.as_bytes()].concat()),
         }
     }
 
@@ -119,6 +133,7 @@ impl About {
             Self::Log { .. } | Self::Outbox { .. } => &[log::ENTRIES],
             Self::Team { .. } => &[team::MEMBERS, team::NAMES],
             Self::Place { .. } => &[],
+            Self::Note { .. } => &[note::VERSIONS],
         }
     }
 
@@ -144,6 +159,12 @@ pub(crate) fn map_in(tx: &Transaction<'_>, name: &str) -> Result<ObjId, Automerg
 /// The key of a writer's record in a map that many write to.
 pub(crate) fn record_key(writer: Writer, seq: u64) -> String {
     format!("{writer}/{seq:08x}")
+}
+
+/// Adds a writer's record to one of these maps.
+pub(crate) fn add_to_map(tx: &mut Transaction<'_>, map: &str, writer: Writer, seq: u64, record: Vec<u8>) -> Result<(), AutomergeError> {
+    let map = map_in(tx, map)?;
+    tx.put(map, record_key(writer, seq), record)
 }
 
 /// The writer and the number in such a key.

@@ -9,7 +9,7 @@ use automerge::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Document, Text, map_in, parse_record_key, record_key};
+use super::{Document, Text, add_to_map, map_in, parse_record_key};
 use crate::{
     id::{OpenToken, PlaceId, Writer},
     model::{Assignee, By, Status},
@@ -274,8 +274,7 @@ pub(crate) fn set_place(tx: &mut Transaction<'_>, from: PlaceId, to: PlaceId) ->
 
 /// Adds a message or an entry of the history to its map.
 pub(crate) fn add_record(tx: &mut Transaction<'_>, map: &str, writer: Writer, seq: u64, record: Vec<u8>) -> Result<(), AutomergeError> {
-    let map = map_in(tx, map)?;
-    tx.put(map, record_key(writer, seq), record)
+    add_to_map(tx, map, writer, seq, record)
 }
 
 #[cfg(test)]

@@ -4,11 +4,13 @@
 
 mod agent;
 mod machine;
+mod note;
 mod place;
 mod task;
 
 pub use agent::{Agent, AgentEnd, EndHow, Launched, ProcessRef};
 pub use machine::{Capability, Machine, Role};
+pub use note::{NoteHead, NoteInfo, NoteVersion};
 pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Seat, Setting, Settings};
 pub use task::{Assignee, Counts, Holder, Message, Status, StatusChange, Task, UnknownWord};
 

@@ -9,6 +9,7 @@ impl What {
             Self::Task => "frith task list",
             Self::Agent => "frith agents sessions --all",
             Self::Machine => "frith status",
+            Self::Version => "frith memory get <name>",
         }
     }
 }
@@ -20,6 +21,7 @@ impl Refusal {
             .or_else(|| self.place_hint())
             .or_else(|| self.task_hint())
             .or_else(|| self.launch_hint())
+            .or_else(|| self.shared_hint())
             .or_else(|| self.other_hint())
     }
 

@@ -7,6 +7,7 @@ pub mod fork;
 pub mod launch;
 pub mod merge;
 pub mod moves;
+pub mod note;
 pub mod place;
 pub mod queue;
 pub mod seat;

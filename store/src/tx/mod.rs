@@ -19,6 +19,7 @@ use crate::{
 
 mod local;
 mod log;
+mod notes;
 mod places;
 mod tasks;
 

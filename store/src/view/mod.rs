@@ -15,12 +15,14 @@ use crate::{
 mod agents;
 mod find;
 mod local;
+mod notes;
 mod places;
 mod queue;
 mod tasks;
 
 pub use local::StepRow;
 pub(crate) use local::{CallRow, LocalSpace};
+pub(crate) use notes::{NotePartRow, VersionRow, note_key};
 pub(crate) use places::path_prefix;
 pub use queue::{Candidates, TaskStream};
 pub(crate) use queue::{Offer, offer_key, queue_key};
@@ -76,6 +78,8 @@ pub(crate) enum Space {
     Checkout,
     /// machine → machine
     Machine,
+    /// place, name, 0, part → [`NotePartRow`]
+    NotePart,
 }
 
 impl Space {
@@ -107,6 +111,7 @@ impl Space {
             Self::FolderPath => "paths",
             Self::Checkout => "checkouts",
             Self::Machine => "machines",
+            Self::NotePart => "notes",
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
 const FILE: &str = "store/src/refusal.rs";
 
 /// Where what helps is written.
-const HINTS: &str = "store/src/refusal/hint.rs";
+const HINTS: &str = "store/src/refusal";
 
 /// Refusals after which there is nothing to do: what was asked for is so already, or was called off by the asker.
 const NOTHING_HELPS: &[&str] = &["NotArchived", "BlankText", "StoppedBeforeStart"];
@@ -21,8 +21,7 @@ pub fn hints(tree: &Tree) -> Vec<Fault> {
     let bare = &file.product.bare;
     let Some(start) = bare.find("pub enum Refusal") else { return vec![Fault::new(FILE, 0, "has no refusals")] };
     let end = block_end(bare, start).unwrap_or(bare.len());
-    let Some(hints) = tree.file(HINTS) else { return vec![Fault::new(HINTS, 0, "is missing")] };
-    let hinted: Vec<&str> = hint_functions(&hints.product.bare);
+    let hinted: Vec<&str> = tree.rust().filter(|file| file.is_below(HINTS)).flat_map(|file| hint_functions(&file.product.bare)).collect();
     variants(&bare[start..end])
         .filter(|(_, name)| !NOTHING_HELPS.contains(name) && !hinted.iter().any(|body| has_word(body, &format!("Self::{name}"))))
         .map(|(at, name)| Fault::new(FILE, line_of(bare, start + at), format!("`{name}` has no hint")))
@@ -52,7 +51,7 @@ mod tests {
     fn a_refusal_without_a_hint_is_found() {
         let source = "pub enum Refusal {\n    A { x: u8 },\n    B,\n    NotArchived,\n}";
         let hint = "fn a_hint() { match s { Self::A { .. } => 1 } }\nfn other() { Self::B }";
-        let faults = hints(&Tree::of(&[(FILE, source), (HINTS, hint)]));
+        let faults = hints(&Tree::of(&[(FILE, source), ("store/src/refusal/hint.rs", hint)]));
         assert_eq!(faults, [Fault::new(FILE, 3, "`B` has no hint")]);
     }
 }
