@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     api::{Operation, agents, fork, workspace},
+    backup,
     call::{Envelope, Failed, Progress},
     caller::{Caller, Who, identify},
     env::{
@@ -130,6 +131,7 @@ async fn dispatch(
         }
         Op::AgentWhoami(_) => call.read(handlers::agents::whoami).await,
         shared @ (Op::MemoryList(_) | Op::MemoryLoad(_) | Op::MemorySave(_) | Op::MemoryDelete(_)) => call.shared(shared).await,
+        Op::NodeBackup(request) => reply(&backup::back_up(node, request, call.caller.folder, call.progress).await?),
     }
 }
 

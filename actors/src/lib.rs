@@ -22,4 +22,5 @@ pub mod place;
 pub mod machine;
 pub mod node;
 pub mod status;
+pub mod backup;
 pub mod dispatch;

@@ -1,14 +1,17 @@
 //! The command line: nouns and verbs. The arguments of an operation are its request itself; only what is no operation
 //! has arguments of its own here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{
     ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+    builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use frith_actors::api::{agents, fork, memory, node, task, workspace};
-use frith_store::model::{Assignee, Status};
+use frith_store::{
+    model::{Assignee, Status},
+    text::PathText,
+};
 
 use crate::failure::Failure;
 
@@ -87,6 +90,14 @@ pub enum Command {
     /// Look for what is wrong, and name the command that mends it.
     #[command(after_help = "Example:\n  frith doctor --fix")]
     Doctor(Doctor),
+    /// Write everything of this machine's store into one file.
+    #[command(after_help = "Example:\n  frith backup ~/frith-$(date +%F).backup")]
+    Backup(node::Backup),
+    /// Make a store from a backup, in a home that has none.
+    #[command(
+        after_help = "Example:\n  frith restore ~/frith-2026-03-01.backup --dry-run\n  FRITH_HOME=~/restored frith restore ~/frith-2026-03-01.backup"
+    )]
+    Restore(Restore),
     /// Workspaces: one queue of tasks, one agent, one folder.
     #[command(subcommand, visible_alias = "ws", after_help = "Example:\n  frith workspace create my-app --folder ~/src/my-app")]
     Workspace(Workspace),
@@ -258,6 +269,17 @@ pub struct Doctor {
     /// Mend what can be mended without losing anything.
     #[arg(long)]
     pub fix: bool,
+}
+
+/// Arguments of `restore`.
+#[derive(Debug, Clone, Args)]
+pub struct Restore {
+    /// A file that `frith backup` wrote.
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(|path| PathText::from(Path::new(&path))))]
+    pub file: PathText,
+    /// Say what is in it, and whether it is whole; change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `config show`.

@@ -26,7 +26,7 @@ use crate::{
     failure::{Failure, Told},
     log, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
-    start,
+    restore, start,
     viewing::Outcome,
 };
 
@@ -51,6 +51,11 @@ pub fn carry_out(line: Line) -> Done {
             show(&run, &found, render::doctor)?;
             Ok(ExitCode::from(u8::from(found.has_bad())))
         }
+        Command::Backup(mut request) => {
+            request.file = absolute(request.file);
+            answer(&run, request, render::backed_up)
+        }
+        Command::Restore(args) => show(&run, &restore::run(&run, &args)?, render::restored),
         Command::Workspace(verb) => workspace(&run, verb),
         Command::Fork(verb) => fork(&run, verb),
         Command::Task(verb) => task(&run, verb),

@@ -19,6 +19,7 @@ mod keys;
 mod viewing;
 mod attach;
 mod doctor;
+mod restore;
 mod quickstart;
 mod render;
 mod pages;

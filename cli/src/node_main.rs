@@ -239,7 +239,7 @@ async fn begin_node(home: &Path, key: MachineKey, config: Arc<dyn Configured>) -
     let told = real::Told {
         home,
         user: &user_name(),
-        machine_name: &machine_name(),
+        machine_name: &start::machine_name(),
         key,
         runtime: tokio::runtime::Handle::current(),
         fault: environment::read("FRITH_FAULT").and_then(|point| point.into_string().ok()),
@@ -326,12 +326,6 @@ fn user_in(list: &str, number: u32) -> Option<String> {
     let mut rows = list.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let row = rows.find(|row| row.get(2).and_then(|text| text.parse().ok()) == Some(number))?;
     row.first().map(|name| (*name).to_owned()).filter(|name| !name.is_empty())
-}
-
-fn machine_name() -> String {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let name = frith_store::text::kebab(name.split('.').next().unwrap_or_default());
-    if name.is_empty() { "machine".into() } else { name }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! stripped of everything that could move the cursor before it is drawn.
 
 mod agents;
+mod backup;
 mod fork;
 mod memory;
 mod node;
@@ -10,6 +11,7 @@ mod task;
 mod workspace;
 
 pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
+pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
 pub use memory::{note, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
@@ -22,21 +24,24 @@ mod tests {
     use frith_actors::api::{
         agents::{AgentInfo, Agents},
         fork::{FolderFate, Merged, MergedFolder},
-        node::{NodeStatus, Stopped},
+        node::{BackedUp, NodeStatus, Stopped},
         task::{MovedTask, MovedTasks, Replied, TaskDetail, TaskInfo, Tasks},
         workspace::{AgentHere, Deleted, Home, PlaceInfo, PlaceName, Places},
     };
     use frith_store::{
+        backup::Contents,
         id::{AgentId, CallId, MachineId, PlaceId, TaskId},
         model::{
             Agent, AgentEnd, Assignee, By, Checkout, CheckoutKind, Counts, EndHow, Holder, Launched, Message, Notice, PlaceKind, Settings,
             Status, StatusChange, Task,
         },
+        refusal::PlaceNamed,
         text::PathText,
         time::Timestamp,
     };
 
     use super::*;
+    use crate::restore::{ConfigFate, Made, PlaceFolder, Restored};
 
     const NOW: i64 = 1_796_000_000_000;
 
@@ -276,6 +281,32 @@ mod tests {
         assert_eq!(drawn(None, |paper| sessions(&none, 1, paper)), "no agent runs; 1 other ended: frith agents sessions --all\n");
         insta::assert_snapshot!("agents_show", drawn(None, |paper| show_agent(&listed.agents[0], paper)));
         insta::assert_snapshot!("agents_stop", drawn(None, |paper| stopped(&listed.agents[1], paper)));
+    }
+
+    #[test]
+    fn a_backup_and_what_was_made_of_it() {
+        let contents = Contents { workspaces: 2, forks: 1, tasks: 14, documents: 40 };
+        let file: PathText = "/home/ada/my backups/b".parse().unwrap();
+        let written = BackedUp { file: file.clone(), made: ago(0), contents, files: 3, config: true, bytes: 1 << 20 };
+        insta::assert_snapshot!("backup", drawn(None, |paper| backed_up(&written, paper)));
+        let named = |name: &str| PlaceNamed { id: app().id, name: name.into() };
+        let folder = |name: &str| PlaceFolder { place: named(name), folder: format!("/src/{name}").parse().unwrap() };
+        let store = Made {
+            machine: MachineId::from_bytes([0xbb; 8]),
+            name: "elm".into(),
+            seats: 3,
+            agents: 1,
+            kept: vec![folder("app")],
+            missing: vec![folder("web")],
+            forks: vec![named("side")],
+            config: ConfigFate::Kept,
+            key_set_aside: Some("/home/ada/.frith/key.before-restore-0".parse().unwrap()),
+        };
+        let (frith, from, from_name) = ("0.1.0".to_owned(), oak(), "oak".to_owned());
+        let mut reply = Restored { file, made: ago(600), frith, from, from_name, contents, files: 3, store: Some(store) };
+        let done = drawn(None, |paper| restored(&reply, paper));
+        reply.store = None;
+        insta::assert_snapshot!("restore", drawn(None, |paper| restored(&reply, paper)) + "\n" + &done);
     }
 
     #[test]

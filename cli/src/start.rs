@@ -93,6 +93,13 @@ pub fn make_home(home: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What this machine is called when nobody named it.
+pub fn machine_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let name = frith_store::text::kebab(name.split('.').next().unwrap_or_default());
+    if name.is_empty() { "machine".into() } else { name }
+}
+
 /// A connection to the running node; none when no node runs.
 ///
 /// # Errors

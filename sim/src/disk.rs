@@ -262,4 +262,9 @@ impl Blobs for Handle {
         let state = self.live().map_err(|error| StoreError::from_io("read a text", error))?;
         state.blobs.get(&hash).cloned().ok_or(StoreError::Blob { hash, damaged: false })
     }
+
+    fn list(&self) -> Result<Vec<BlobHash>, StoreError> {
+        let state = self.live().map_err(|error| StoreError::from_io("list its texts", error))?;
+        Ok(state.blobs.keys().copied().collect())
+    }
 }

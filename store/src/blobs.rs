@@ -24,6 +24,12 @@ pub trait Blobs: Send + Sync {
     /// # Errors
     /// They are not here, or are not what they were.
     fn get(&self, hash: BlobHash) -> Result<Vec<u8>, StoreError>;
+
+    /// The hash of everything that is here, in order.
+    ///
+    /// # Errors
+    /// It cannot be listed.
+    fn list(&self) -> Result<Vec<BlobHash>, StoreError>;
 }
 
 /// Blobs as files of a folder, spread over 256 folders by the first byte of their hash.
@@ -72,6 +78,31 @@ impl Blobs for BlobFolder {
         }
         Ok(bytes)
     }
+
+    fn list(&self) -> Result<Vec<BlobHash>, StoreError> {
+        let mut found = Vec::new();
+        for folder in names_in(&self.root)?.into_iter().filter(|name| name.len() == 2) {
+            for name in names_in(&self.root.join(&folder))? {
+                // What is on its way to its name has another one until then.
+                found.extend(format!("{folder}{name}").parse::<BlobHash>());
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+}
+
+/// The names in a folder, as far as they are text; none where there is no folder.
+fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let failed = |error| StoreError::from_io("list its texts", error);
+    match fs::read_dir(folder) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) => Err(failed(error)),
+        Ok(entries) => {
+            let names = entries.map(|entry| entry.map(|entry| entry.file_name().into_string().ok()).map_err(failed));
+            names.filter_map(Result::transpose).collect()
+        }
+    }
 }
 
 /// Blobs in memory, for a world without a disk.
@@ -88,6 +119,10 @@ impl Blobs for MemoryBlobs {
     fn get(&self, hash: BlobHash) -> Result<Vec<u8>, StoreError> {
         let blobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         blobs.get(&hash).cloned().ok_or(StoreError::Blob { hash, damaged: false })
+    }
+
+    fn list(&self) -> Result<Vec<BlobHash>, StoreError> {
+        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect())
     }
 }
 
@@ -117,6 +152,7 @@ mod tests {
         assert_eq!(blobs.get(hash).unwrap(), b"text");
         let (folder, _) = blobs.folder_and_path(hash);
         assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
+        assert_eq!(blobs.list().unwrap(), [hash]);
     }
 
     #[test]

@@ -22,4 +22,5 @@ pub mod job;
 pub mod invariants;
 pub mod migrate;
 pub mod open;
+pub mod backup;
 pub mod git;

@@ -4,7 +4,7 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -66,6 +66,7 @@ pub struct Store {
     machine: MachineId,
     desk: Mutex<Desk>,
     unsettled: AtomicBool,
+    pins: RwLock<()>,
 }
 
 /// Figures of a store.
@@ -118,7 +119,7 @@ impl Store {
         let machine = identity.machine;
         let documents = NonZeroUsize::new(documents).unwrap_or(NonZeroUsize::MIN);
         let desk = Desk::new(identity, Arc::clone(&blobs), documents);
-        Self { database, blobs, machine, desk: Mutex::new(desk), unsettled: AtomicBool::new(true) }
+        Self { database, blobs, machine, desk: Mutex::new(desk), unsettled: AtomicBool::new(true), pins: RwLock::default() }
     }
 
     /// This machine.
@@ -174,6 +175,11 @@ impl Store {
     /// Long texts and attachments.
     pub fn blobs(&self) -> &dyn Blobs {
         &*self.blobs
+    }
+
+    /// While this is held nothing takes a text or an attachment away: whoever does holds the other side of the lock.
+    pub(crate) fn pin_blobs(&self) -> RwLockReadGuard<'_, ()> {
+        self.pins.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every invariant of the store that does not hold (see [`crate::invariants`]). Reads everything: for tests and `doctor`.

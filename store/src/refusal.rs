@@ -305,6 +305,15 @@ pub enum Refusal {
     /// A save names no base, and several versions are current.
     #[error("`{note}` has {} versions that none replaces: {}", versions.len(), shared::versions(versions))]
     SeveralVersions { note: String, versions: Vec<VersionNamed> },
+    /// A backup would be written over a file that is there.
+    #[error("`{path}` is there already")]
+    FileThere { path: PathText },
+    /// A backup would be restored into a home that has a store.
+    #[error("there is a store already: `{path}`")]
+    StoreThere { path: PathText },
+    /// A backup is of a machine that had others in its team.
+    #[error("the backup is of a machine in a team with {}", count(machines.len(), "other machine"))]
+    OtherMembers { machines: Vec<MachineId> },
 }
 
 impl Refusal {

@@ -38,6 +38,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("LongNote", "cli_memory: 16 KiB are no transcript"),
     ("NoBase", "cli_memory: asked from an agent's shell"),
     ("SeveralVersions", "cli_memory: two saves of one base"),
+    ("FileThere", "cli_backup: a backup over a file"),
+    ("StoreThere", "cli_backup: a restore beside a store"),
+    ("OtherMembers", "a backup of a machine with others in its team; the tests of backups have it"),
     ("ProjectFileBroken", "nothing answers it any more; its number on the wire is kept"),
 ];
 

@@ -13,7 +13,7 @@ use frith_store::{
     blobs::MemoryBlobs,
     docs::{
         About, Document, Text, Tip,
-        log::{Entry, Fact, entry_hash},
+        log::{ChainEnd, Entry, Fact, entry_hash},
         note::VersionRecord,
         outbox::{Outgoing, Recipient},
         task::{HistoryRecord, MessageRecord, Progress},
@@ -119,6 +119,7 @@ fn facts_of_a_log() -> Vec<Fact> {
         },
         Fact::Released { task, place, epoch },
         Fact::Merge { fork: place, parent: PlaceId::from_bytes([9; 16]), epoch, by: person, moved: 300 },
+        Fact::Replaces { machine: MachineId::from_bytes([8; 8]), log: ChainEnd { entries: 300, hash: [7; 32] } },
     ]
 }
 
@@ -274,7 +275,8 @@ fn write_store(path: &Path) {
         Request::Message(TaskId::from_bytes([2; 16]), 5),
         Request::Status(TaskId::from_bytes([2; 16]), Status::Completed, OpenToken::from_bytes([7; 16])),
     ]);
-    let facts = facts_of_a_log().into_iter().filter(|fact| !matches!(fact, Fact::Merge { .. } | Fact::Released { .. }));
+    let facts =
+        facts_of_a_log().into_iter().filter(|fact| !matches!(fact, Fact::Merge { .. } | Fact::Released { .. } | Fact::Replaces { .. }));
     requests.extend(facts.map(|fact| Request::Fact(Box::new(fact))));
     let merge = Fact::Merge { fork, parent: first, epoch: 1, by: By::Person("ada".into()), moved: 1 };
     requests.push(Request::Fact(Box::new(merge)));

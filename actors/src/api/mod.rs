@@ -126,6 +126,7 @@ operations! {
     "memory.load" MemoryLoad(memory::Load) -> memory::Note, Reads, Everyone;
     "memory.save" MemorySave(memory::Save) -> memory::Saved, Updates, Everyone;
     "memory.delete" MemoryDelete(memory::Delete) -> memory::Saved, Destroys, Everyone;
+    "node.backup" NodeBackup(node::Backup) -> node::BackedUp, Adds, People;
 }
 
 /// Reads a path argument whatever bytes it has.

@@ -1,6 +1,6 @@
 //! The node itself: requests and replies.
 
-use frith_store::{id::MachineId, text::PathText, time::Timestamp};
+use frith_store::{backup::Contents, id::MachineId, text::PathText, time::Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,38 @@ pub struct Status {}
 /// Stop the node and every agent it runs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Down {}
+
+/// Write everything of this machine's store into one file: places, tasks, threads, attachments, and the configuration.
+///
+/// It is taken from the running node and holds what was true at one moment. The machine's key is not in it, and neither are
+/// the folders of workspaces and forks: what was committed there is in your repositories. `frith restore` makes a store of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Backup {
+    /// The file to write.
+    #[arg(value_name = "FILE", value_parser = super::path_argument())]
+    pub file: PathText,
+    /// Write over a file that is there already.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackedUp {
+    /// The file.
+    pub file: PathText,
+    /// When what it holds was true.
+    pub made: Timestamp,
+    /// What it holds, counted.
+    pub contents: Contents,
+    /// How many long texts and attachments it holds.
+    pub files: u64,
+    /// Whether it holds the configuration.
+    pub config: bool,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
 
 /// What a node says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,9 +1,15 @@
 //! The smaller doors of the world: wall clock, randomness, blocking work, the disk, and the points at which a test may
 //! end the node.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
-use frith_store::{error::StoreError, open::Store, time::Timestamp, tx::Identity};
+use frith_store::{
+    backup::{BackupError, Contents},
+    error::StoreError,
+    open::Store,
+    time::Timestamp,
+    tx::Identity,
+};
 
 /// The wall clock: what people read. Spans and deadlines use tokio's clock, which a simulated world can pause.
 pub trait WallClock: Send + Sync {
@@ -52,6 +58,36 @@ pub trait Disk: Send + Sync {
     /// # Errors
     /// It cannot be read, is damaged, or was written by a later frith.
     fn open_store(&self, identity: Identity) -> Result<Store, StoreError>;
+
+    /// Writes a backup of the open store into a file, with the configuration beside the store.
+    ///
+    /// # Errors
+    /// The file is there already and `over` is not said, or something cannot be read or written.
+    fn back_up(&self, store: &Store, wanted: &BackupWanted, watch: &mut dyn FnMut(u64, u64)) -> Result<BackupMade, BackupError>;
+}
+
+/// A backup to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupWanted {
+    /// Where.
+    pub to: PathBuf,
+    /// Whether a file that is there is written over.
+    pub over: bool,
+    /// The time it is made at.
+    pub made: Timestamp,
+}
+
+/// A backup that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupMade {
+    /// What it holds, counted.
+    pub contents: Contents,
+    /// How many long texts and attachments.
+    pub files: u64,
+    /// Whether it holds the configuration.
+    pub config: bool,
+    /// How many bytes it has.
+    pub bytes: u64,
 }
 
 /// Named points between two steps. At most one of them, chosen by a test, ends the node as a power cut would.

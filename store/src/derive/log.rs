@@ -5,9 +5,10 @@ use crate::{
     docs::log::{Entry, Fact},
     error::StoreError,
     id::{AgentId, MachineId, PlaceId},
-    model::{Agent, AgentEnd, By, Checkout, Launched, Merged, Seat},
+    model::{Agent, AgentEnd, By, Checkout, EndHow, Launched, Merged, Seat},
     rows::{Table, get_as},
-    view::{MergedRow, SeatRow, Space, TakenRow},
+    time::Timestamp,
+    view::{MergedRow, ReplacedRow, SeatRow, Space, TakenRow},
 };
 
 impl Deriver<'_> {
@@ -28,8 +29,8 @@ impl Deriver<'_> {
             },
             Fact::Launch { agent, kind, place, epoch, by, model, effort, folder } => {
                 let launch = Launched { epoch, by, command: Vec::new(), model, effort, process: None };
-                let agent =
-                    Agent { id: agent, host: kind, machine, place: Some(place), folder, started: at, ended: None, launch: Some(launch) };
+                let ended = self.view().replaced(machine)?.map(|row| lost(row.at));
+                let agent = Agent { id: agent, host: kind, machine, place: Some(place), folder, started: at, ended, launch: Some(launch) };
                 self.agent(&agent)
             }
             Fact::Started { agent, process, command, folder } => self.change_agent(agent, |agent| {
@@ -50,7 +51,24 @@ impl Deriver<'_> {
                 let merged = Merged { into: parent, at, by, moved_tasks: moved };
                 self.merge(fork, &MergedRow { merged, epoch, entry: hash })
             }
+            Fact::Replaces { machine: gone, .. } => self.replaced(gone, &ReplacedRow { by: machine, at, entry: hash }),
         }
+    }
+
+    /// Of two machines that go on for one, each knowing nothing of the other, the one with the lower entry counts. The agents
+    /// of the one that is gone ended without a word, unless its own log says how.
+    fn replaced(&self, gone: MachineId, new: &ReplacedRow) -> Result<(), StoreError> {
+        let key = Space::Replaced.key().bytes(gone.as_bytes());
+        let old = self.view().replaced(gone)?;
+        if old.as_ref().is_some_and(|old| old.entry <= new.entry) {
+            return Ok(());
+        }
+        self.put(Space::Replaced, &key, new)?;
+        let before = old.map(|old| lost(old.at));
+        for agent in self.view().agents()?.into_iter().filter(|agent| agent.machine == gone && agent.ended == before) {
+            self.agent(&Agent { ended: Some(lost(new.at)), ..agent })?;
+        }
+        Ok(())
     }
 
     fn change_agent(&self, id: AgentId, change: impl FnOnce(&mut Agent)) -> Result<(), StoreError> {
@@ -89,4 +107,9 @@ impl Deriver<'_> {
         }
         self.put(Space::Checkout, &Space::Checkout.key().bytes(fork.as_bytes()).bytes(machine.as_bytes()), &checkout)
     }
+}
+
+/// The end of an agent whose machine is gone.
+fn lost(at: Timestamp) -> AgentEnd {
+    AgentEnd { at, how: EndHow::Lost }
 }

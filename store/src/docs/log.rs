@@ -132,6 +132,14 @@ pub enum Fact {
         /// How many tasks went over.
         moved: u32,
     },
+    /// This machine goes on in the place of another, from whose backup it was restored. That one's log ended here, and its
+    /// agents ended with it.
+    Replaces {
+        /// The other machine.
+        machine: MachineId,
+        /// Where its log ended.
+        log: ChainEnd,
+    },
 }
 
 /// One link of a chain: of a machine's log or of its outbox.

@@ -147,6 +147,13 @@ impl Refusal {
             Self::PersonsOnly { .. } => "a person runs it from a shell of their own".into(),
             Self::AgentsOnly { .. } => "run it from an agent's shell".into(),
             Self::UnplacedCaller => "run it from an ordinary shell on this machine".into(),
+            Self::FileThere { .. } => "choose another name, or write over it with `--force`".into(),
+            Self::StoreThere { .. } => {
+                "restore into another home (`FRITH_HOME=<folder> frith restore …`), or move the store and its `blobs` away first".into()
+            }
+            Self::OtherMembers { .. } => {
+                "one of them has everything as well; a restored machine cannot join its team again in this version of frith".into()
+            }
             _ => return None,
         })
     }

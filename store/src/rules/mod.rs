@@ -10,6 +10,7 @@ pub mod moves;
 pub mod note;
 pub mod place;
 pub mod queue;
+pub mod restore;
 pub mod seat;
 pub mod task;
 

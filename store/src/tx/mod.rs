@@ -21,9 +21,11 @@ mod local;
 mod log;
 mod notes;
 mod places;
+mod restored;
 mod tasks;
 
 pub use places::{NewPlace, PlaceEdit};
+pub use restored::{Folders, Restored};
 pub use tasks::{NewTask, TaskEdit};
 
 /// Signs with a machine's key.

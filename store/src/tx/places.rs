@@ -58,20 +58,7 @@ impl Tx<'_> {
     /// # Errors
     /// Something could not be written.
     pub fn found_team(&mut self, team: TeamId, machine_name: &str, by: &By) -> Result<(), StoreError> {
-        let about = About::Team { team };
-        let (machine, now, writer) = (self.machine(), self.now, self.writer());
-        let signer = std::sync::Arc::clone(&self.desk.identity.signer);
-        let mut document = self.document_or_new(&about)?;
-        let member = Member { team, public_key: signer.public_key(), role: Role::Admin, joined: now, granted_by: machine };
-        let signature = signer.sign(&team::signed_bytes(&document.encode(&member)?)).to_vec();
-        let record = document.encode(&SignedMember { member, signature })?;
-        let change = document.edit(writer, now, |tx, _| {
-            team::add_member(tx, machine, record)?;
-            team::set_name(tx, machine, machine_name)
-        })?;
-        self.keep(&about, &document, change)?;
-        self.deriver().document(&document)?;
-        self.put_back(document);
+        self.add_itself(team, Role::Admin, machine_name)?;
         self.put_local(&LocalSpace::Team.key(), "team", &team)?;
         self.create_place(
             NewPlace {
@@ -85,6 +72,25 @@ impl Tx<'_> {
             },
             by,
         )
+    }
+
+    /// Makes this machine a member by its own word, where nobody else is there to give one.
+    pub(super) fn add_itself(&mut self, team: TeamId, role: Role, name: &str) -> Result<(), StoreError> {
+        let about = About::Team { team };
+        let (machine, now, writer) = (self.machine(), self.now, self.writer());
+        let signer = std::sync::Arc::clone(&self.desk.identity.signer);
+        let mut document = self.document_or_new(&about)?;
+        let member = Member { team, public_key: signer.public_key(), role, joined: now, granted_by: machine };
+        let signature = signer.sign(&team::signed_bytes(&document.encode(&member)?)).to_vec();
+        let record = document.encode(&SignedMember { member, signature })?;
+        let change = document.edit(writer, now, |tx, _| {
+            team::add_member(tx, machine, record)?;
+            team::set_name(tx, machine, name)
+        })?;
+        self.keep(&about, &document, change)?;
+        self.deriver().document(&document)?;
+        self.put_back(document);
+        Ok(())
     }
 
     /// Makes a place, with its seat: epoch 1, this machine, the members that are known.
@@ -106,7 +112,7 @@ impl Tx<'_> {
         self.keep(&about, &document, change)?;
         self.deriver().document(&document)?;
         self.put_back(document);
-        let electorate = self.machines()?.into_iter().map(|machine| machine.id).collect();
+        let electorate = self.members()?.into_iter().map(|machine| machine.id).collect();
         let home = self.machine();
         self.append(Fact::Seat { place: new.id, epoch: 1, home, electorate })?;
         match new.folder {

@@ -1,6 +1,6 @@
 //! Agents and machines.
 
-use super::{Space, View};
+use super::{ReplacedRow, Space, View};
 use crate::{
     error::{Failure, StoreError},
     id::{AgentId, MachineId, PlaceId},
@@ -75,5 +75,31 @@ impl View<'_> {
     /// The rows cannot be read.
     pub fn machines(&self) -> Result<Vec<Machine>, StoreError> {
         self.values(&Space::Machine.key(), Space::Machine)
+    }
+
+    /// The machines of the team in whose place no other goes on, by id.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn members(&self) -> Result<Vec<Machine>, StoreError> {
+        let mut members = Vec::new();
+        for machine in self.machines()? {
+            if self.replaced(machine.id)?.is_none() {
+                members.push(machine);
+            }
+        }
+        Ok(members)
+    }
+
+    /// The machine that goes on in the place of this one, if one does.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn successor(&self, machine: MachineId) -> Result<Option<MachineId>, StoreError> {
+        Ok(self.replaced(machine)?.map(|row| row.by))
+    }
+
+    pub(crate) fn replaced(&self, machine: MachineId) -> Result<Option<ReplacedRow>, StoreError> {
+        self.row(Space::Replaced, machine.as_bytes())
     }
 }

@@ -32,6 +32,22 @@ impl LocalSpace {
     pub(crate) fn key(self) -> Key {
         Key::new(self as u8)
     }
+
+    /// Whether its rows go into a backup: what people did does; what only this run and this disk can go on with does not.
+    fn is_backed_up(self) -> bool {
+        match self {
+            Self::Format | Self::Team => true,
+            Self::Views | Self::Call | Self::CallTime | Self::Step => false,
+        }
+    }
+
+    /// Every space.
+    const ALL: [Self; 6] = [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step];
+}
+
+/// Whether a local row with this key goes into a backup.
+pub(crate) fn is_backed_up(key: &[u8]) -> bool {
+    LocalSpace::ALL.iter().any(|space| key.first() == Some(&(*space as u8)) && space.is_backed_up())
 }
 
 /// The key and the value of a step under way.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     error::StoreError,
-    id::{BlobHash, CallId, OpenToken, TaskId},
+    id::{BlobHash, CallId, MachineId, OpenToken, TaskId},
     model::{By, Merged, Seat, Task},
     rows::{Key, Rows, Scan, Table, get_as, scan_prefix},
     time::Timestamp,
@@ -21,7 +21,7 @@ mod queue;
 mod tasks;
 
 pub use local::StepRow;
-pub(crate) use local::{CallRow, LocalSpace};
+pub(crate) use local::{CallRow, LocalSpace, is_backed_up};
 pub(crate) use notes::{NotePartRow, VersionRow, note_key};
 pub(crate) use places::path_prefix;
 pub use queue::{Candidates, TaskStream};
@@ -80,6 +80,8 @@ pub(crate) enum Space {
     Machine,
     /// place, name, 0, part → [`NotePartRow`]
     NotePart,
+    /// machine that is gone → [`ReplacedRow`]
+    Replaced,
 }
 
 impl Space {
@@ -112,6 +114,7 @@ impl Space {
             Self::Checkout => "checkouts",
             Self::Machine => "machines",
             Self::NotePart => "notes",
+            Self::Replaced => "replaced machines",
         }
     }
 }
@@ -128,6 +131,14 @@ pub(crate) struct SeatRow {
 pub(crate) struct MergedRow {
     pub merged: Merged,
     pub epoch: u64,
+    pub entry: [u8; 32],
+}
+
+/// That another machine goes on in the place of one, with what decides between two that do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReplacedRow {
+    pub by: MachineId,
+    pub at: Timestamp,
     pub entry: [u8; 32],
 }
 

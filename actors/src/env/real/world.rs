@@ -8,13 +8,14 @@ use std::{
 };
 
 use frith_store::{
+    backup::{self, BackupError, Extras},
     blobs::BlobFolder,
     error::StoreError,
     open::{self, Identity, Options, Store},
     time::Timestamp,
 };
 
-use crate::env::world::{Blocking, Disk, Faults, Itself, ItselfFacts, Purpose, Random, WallClock};
+use crate::env::world::{BackupMade, BackupWanted, Blocking, Disk, Faults, Itself, ItselfFacts, Purpose, Random, WallClock};
 
 /// The system's clock.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,6 +63,18 @@ impl Disk for HomeDisk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.begin_store(&path, identity),
             _ => self.open_at(&path, &path, identity),
         }
+    }
+
+    fn back_up(&self, store: &Store, wanted: &BackupWanted, watch: &mut dyn FnMut(u64, u64)) -> Result<BackupMade, BackupError> {
+        let config = match std::fs::read(self.0.join("config.toml")) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(StoreError::from_io("read the configuration beside it", error).into()),
+        };
+        let extras = Extras { made: wanted.made, frith: env!("CARGO_PKG_VERSION").to_owned(), config };
+        let (header, figures) = backup::write_file(store, &extras, &wanted.to, wanted.over, watch)?;
+        let bytes = std::fs::metadata(&wanted.to).map_or(0, |facts| facts.len());
+        Ok(BackupMade { contents: header.contents, files: figures.files, config: extras.config.is_some(), bytes })
     }
 }
 
