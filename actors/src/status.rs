@@ -6,7 +6,7 @@ use ractor::rpc::CallResult;
 use crate::{
     api::{
         agents::{AgentInfo, Sessions},
-        node::{NodeStatus, Stopped},
+        node::{NodeStatus, Peer, Stopped},
     },
     call::Failed,
     handlers,
@@ -21,12 +21,14 @@ use crate::{
 /// The store broke.
 pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
     let (ctx, here) = (node.ctx(), node.here());
-    let (agents, places, name) = ctx
+    let (agents, places, name, team, peers) = ctx
         .db
         .read(move |view| {
             let agents = handlers::agents::list(view, &Sessions::default())?.agents;
             let places = view.places()?.into_iter().filter(frith_store::model::Place::is_live).count() as u64;
-            Ok((agents, places, view.machine(here)?.map(|machine| machine.name).unwrap_or_default()))
+            let members = view.members()?.into_iter().filter(|machine| machine.id != here);
+            let peers = members.map(|machine| Peer { machine: machine.id, name: machine.name }).collect();
+            Ok((agents, places, view.machine(here)?.map(|machine| machine.name).unwrap_or_default(), view.team()?, peers))
         })
         .await?;
     let stats = ctx.db.store().stats()?;
@@ -50,6 +52,8 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
         documents: stats.documents,
         store_bytes: stats.bytes,
         troubles,
+        team,
+        peers,
     })
 }
 

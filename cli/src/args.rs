@@ -76,7 +76,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  cd my-app && frith quickstart")]
     Quickstart(Quickstart),
     /// Start this machine's node. Every other command does so too when it has to.
-    #[command(after_help = "Example:\n  frith up\n  frith up --foreground --set node.max_agents=4")]
+    #[command(after_help = "Example:\n  frith up\n  frith up --install-service --dry-run\n  frith up --foreground --set node.max_agents=4")]
     Up(Up),
     /// Stop the node and every agent it runs.
     #[command(after_help = "Example:\n  frith down")]
@@ -244,12 +244,24 @@ pub struct Up {
     /// Stay: the node is this process, and ends with it.
     #[arg(long)]
     pub foreground: bool,
+    /// Keep it running for good: install it as a service of the system, which starts it at every login and after a failure.
+    #[arg(long, conflicts_with_all = ["foreground", "set"])]
+    pub install_service: bool,
+    /// Take the service away again; a node that runs goes on.
+    #[arg(long, conflicts_with_all = ["foreground", "set", "install_service"])]
+    pub uninstall_service: bool,
+    /// Show the service that would be installed; change nothing.
+    #[arg(long, requires = "install_service")]
+    pub dry_run: bool,
     /// A configuration value for this run alone; needs `--foreground`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Leave the caller's session and tell it over standard output when all is up.
     #[arg(long, hide = true, requires = "foreground")]
     pub detached: bool,
+    /// End well when another node has the home.
+    #[arg(long, hide = true, requires = "foreground")]
+    pub r#yield: bool,
 }
 
 /// Arguments of `logs`.

@@ -26,7 +26,7 @@ use crate::{
     failure::{Failure, Told},
     log, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
-    restore, start,
+    restore, service_main, start, status,
     viewing::Outcome,
 };
 
@@ -44,7 +44,7 @@ pub fn carry_out(line: Line) -> Done {
         Command::Quickstart(_) => show(&run, &quickstart::run(&run)?, render::quickstart),
         Command::Up(args) => up(&run, &args),
         Command::Down(request) => down(&run, request),
-        Command::Status(request) => answer(&run, request, render::status),
+        Command::Status(_) => show(&run, &status::ask(&run)?, render::status),
         Command::Logs(args) => logs(&run, &args),
         Command::Doctor(args) => {
             let found = doctor::examine(&run, &args);
@@ -279,6 +279,9 @@ fn tell_when_it_counts(run: &Run) {
 }
 
 fn up(run: &Run, args: &Up) -> Done {
+    if args.install_service || args.uninstall_service {
+        return show(run, &service_main::run(run, args)?, render::service);
+    }
     if args.foreground {
         return node_main::run(&run.home, args).map(|()| YES);
     }
@@ -286,7 +289,7 @@ fn up(run: &Run, args: &Up) -> Done {
         let told = Told::new(format!("`--set {flag}` is for a node in the foreground"));
         return Err(Failure::Broken(told.hint("add `--foreground`, or write it down: `frith config set`")));
     }
-    answer(run, node_api::Status {}, render::status)
+    show(run, &status::ask(run)?, render::status)
 }
 
 /// How long a node may take to be gone after it said that it goes.

@@ -27,7 +27,7 @@ use crate::{
     config::{self, Config, keys},
     environment,
     failure::{Failure, Told},
-    log, size, start,
+    log, service, size, start,
 };
 
 /// The bytes below which a disk counts as nearly full.
@@ -109,6 +109,7 @@ pub fn examine(run: &Run, args: &Doctor) -> Findings {
     key(&run.home, args.fix, &mut found);
     let config = configuration(run, &mut found);
     node(run, &mut found);
+    service(&run.home, &mut found);
     root(config.as_ref(), &mut found);
     space(&run.home, &mut found);
     git(&mut found);
@@ -243,6 +244,21 @@ fn store(home: &Path, found: &mut Findings) {
         Ok(length) => found.good("store", size::bytes(length)),
         Err(error @ StoreError::NeedsRepair { .. }) => found.add("store", State::Odd, error.to_string(), error.hint()),
         Err(error) => found.add("store", State::Bad, Told::of(&error).facts.join(": "), error.hint()),
+    }
+}
+
+fn service(home: &Path, found: &mut Findings) {
+    let mend = || Some("frith up --install-service".into());
+    match (service::installed(home), service::here(home)) {
+        (None, _) => found.good("service", "none is installed; `frith up --install-service` keeps the node running for good"),
+        (Some(file), Ok(here)) if fs::read_to_string(&file).is_ok_and(|text| text == (service::manager().text)(&here)) => {
+            found.good("service", format!("`{}` is as it should be", file.display()));
+        }
+        (Some(file), Ok(_)) => {
+            let fact = format!("`{}` is of another program, home or search path than this command's", file.display());
+            found.add("service", State::Odd, fact, mend());
+        }
+        (Some(_), Err(failure)) => found.failure("service", failure),
     }
 }
 

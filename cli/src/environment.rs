@@ -23,6 +23,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("NO_COLOR", "set to anything: no colours"),
     ("TERM", "`dumb`: no colours and no moving progress"),
     ("XDG_RUNTIME_DIR", "where the socket lies when the home's path is too long"),
+    ("XDG_CONFIG_HOME", "where the definition of the service lies, instead of below ~/.config"),
+    ("NOTIFY_SOCKET", "where a service manager is told that the node is up"),
     ("TMPDIR", "where the socket lies when there is no runtime folder either"),
 ];
 

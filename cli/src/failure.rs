@@ -97,6 +97,11 @@ impl Failure {
         }
     }
 
+    /// The fact with its causes, in one line.
+    pub fn fact(&self) -> String {
+        self.told().facts.join(": ")
+    }
+
     /// Says it and gives the process's code.
     pub fn report(&self, json: bool, colour: bool) -> ExitCode {
         match self {

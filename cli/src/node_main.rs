@@ -31,7 +31,7 @@ use crate::{
     args::Up,
     config, environment,
     failure::{Failure, Told},
-    log, progress,
+    log, progress, service,
     start::{self, Started},
 };
 
@@ -52,6 +52,10 @@ pub fn run(home: &Path, args: &Up) -> Result<(), Failure> {
     }
     let outcome = begin(home, args).and_then(|ready| ready.serve(args.detached));
     match outcome {
+        Err(Failure::Declined(told)) if args.r#yield => {
+            progress::say(&told.facts.join(": "));
+            Ok(())
+        }
         Err(failure) if args.detached => {
             tell(&word_for(&failure));
             Err(failure)
@@ -210,6 +214,7 @@ async fn live(home: &Path, door: &Door, key: MachineKey, config: Arc<dyn Configu
         Ok(node) => {
             tracing::info!(machine = %node.here(), socket = %door.path().display(), version = env!("CARGO_PKG_VERSION"), "the node is up");
             phase.send_replace(Phase::Up(Box::new(node.clone())));
+            service::notify(&format!("READY=1\nSTATUS=machine {}", node.here().short()));
             if detached {
                 tell(&Started::Up);
             } else {
@@ -259,6 +264,7 @@ async fn until_the_end(node: &Node, ends: &mut Ends) {
         () = &mut asked => "asked to",
         signal = ends.next() => signal,
     };
+    service::notify("STOPPING=1");
     let agents = node.stop().await;
     tracing::info!(why, agents, "the node ends");
     if why != "asked to" && agents > 0 {

@@ -7,6 +7,7 @@ mod fork;
 mod memory;
 mod node;
 mod paper;
+mod service;
 mod task;
 mod workspace;
 
@@ -16,6 +17,7 @@ pub use fork::{merge_question, merged, spun_up};
 pub use memory::{note, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};
+pub use service::service;
 pub use task::{added, moved, next, replied, show_task, task_is, tasks};
 pub use workspace::{delete_question, deleted, made, place, place_is, places};
 
@@ -30,7 +32,7 @@ mod tests {
     };
     use frith_store::{
         backup::Contents,
-        id::{AgentId, CallId, MachineId, PlaceId, TaskId},
+        id::{AgentId, CallId, MachineId, PlaceId, TaskId, TeamId},
         model::{
             Agent, AgentEnd, Assignee, By, Checkout, CheckoutKind, Counts, EndHow, Holder, Launched, Message, Notice, PlaceKind, Settings,
             Status, StatusChange, Task,
@@ -41,7 +43,10 @@ mod tests {
     };
 
     use super::*;
-    use crate::restore::{ConfigFate, Made, PlaceFolder, Restored};
+    use crate::{
+        restore::{ConfigFate, Made, PlaceFolder, Restored},
+        status::Shown,
+    };
 
     const NOW: i64 = 1_796_000_000_000;
 
@@ -326,7 +331,10 @@ mod tests {
             documents: 12,
             store_bytes: 1 << 20,
             troubles: vec!["place app failed 3 times".into()],
+            team: Some(TeamId::from_bytes([0x7e; 16])),
+            peers: Vec::new(),
         };
+        let up = Shown { node: up, service: Some("/home/ada/.config/systemd/user/frith.service".parse().unwrap()) };
         insta::assert_snapshot!("status", drawn(Some(110), |paper| status(&up, paper)));
         assert_eq!(drawn(None, |paper| down(Some(&Stopped { pid: 42, agents: 1 }), paper)), "the node is down; 1 agent stopped\n");
         assert_eq!(drawn(None, |paper| down(None, paper)), "no node runs\n");

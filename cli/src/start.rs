@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     environment,
     failure::{Failure, Told},
-    log, progress,
+    log, progress, service,
 };
 
 /// How long a node may take until it has told anything; a store of many gigabytes opens within it.
@@ -126,6 +126,9 @@ pub fn reach_or_start(home: &Path, quiet: bool) -> Result<Connection, Failure> {
     if let Some(connection) = reach(home)? {
         return Ok(connection);
     }
+    if started_by_service(home, quiet) {
+        return again(home);
+    }
     let mut child = spawn(home)?;
     match wait_for_word(&mut child, quiet) {
         Some(Started::Up | Started::Taken) => again(home),
@@ -159,6 +162,19 @@ fn again(home: &Path) -> Result<Connection, Failure> {
     }
     let told = Told::new("a node has this home and does not listen");
     Err(Failure::Unreachable(told.hint("`frith doctor` looks into it")))
+}
+
+/// Starts the node as the service that it is installed as. Where that fails it is started as any other.
+fn started_by_service(home: &Path, quiet: bool) -> bool {
+    let Some(file) = service::installed(home) else { return false };
+    match service::manager().start(&service::name_of(home), &file) {
+        Ok(()) => true,
+        Err(_) if quiet => false,
+        Err(failure) => {
+            progress::say(&format!("warning: {}; starting the node without its service", failure.fact()));
+            false
+        }
+    }
 }
 
 /// Starts this same program as a node that outlives us.

@@ -31,7 +31,7 @@ static OTHERS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"disk: \S+ \S+ are free", "disk: [SIZE] are free"),
         (r"\b\d+ bytes", "[N] bytes"),
         (r"git version \S+", "git version [N]"),
-        (r"\b(\d+(?:\.\d+)?) ?(ms|KiB|MiB|GiB|kB|MB)\b", "[N] $2"),
+        (r"\b(\d+(?:\.\d+)?) ?(ms|KiB|MiB|GiB|kB|MB|B)\b", "[N] $2"),
         (r"(?m)[ \t]+$", ""),
         (r"(\S)[ \t]{2,}", "$1  "),
     ]

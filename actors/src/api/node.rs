@@ -1,6 +1,11 @@
 //! The node itself: requests and replies.
 
-use frith_store::{backup::Contents, id::MachineId, text::PathText, time::Timestamp};
+use frith_store::{
+    backup::Contents,
+    id::{MachineId, TeamId},
+    text::PathText,
+    time::Timestamp,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +83,20 @@ pub struct NodeStatus {
     pub store_bytes: u64,
     /// What fails again and again, in words.
     pub troubles: Vec<String>,
+    /// The team it is in.
+    pub team: Option<TeamId>,
+    /// The other machines of the team.
+    pub peers: Vec<Peer>,
+}
+
+/// Another machine of the team.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Peer {
+    /// The machine.
+    pub machine: MachineId,
+    /// Its name.
+    pub name: String,
 }
 
 /// That the node stops.

@@ -9,10 +9,12 @@ use crate::{
     quickstart::Quickstarted,
     shell::quoted,
     size::bytes,
+    status::Shown,
 };
 
 /// What a node says of itself.
-pub fn status(reply: &NodeStatus, paper: &mut Paper) {
+pub fn status(shown: &Shown, paper: &mut Paper) {
+    let reply = &shown.node;
     if paper.look.quiet {
         return paper.line(reply.machine.to_string());
     }
@@ -20,6 +22,8 @@ pub fn status(reply: &NodeStatus, paper: &mut Paper) {
     paper.facts(&[
         ("node", format!("frith {}, process {}, started {}", reply.version, reply.pid, paper.ago(reply.started))),
         ("home", reply.home.to_string()),
+        ("team", team(reply)),
+        ("service", shown.service.as_ref().map_or("not installed".into(), ToString::to_string)),
         ("agents", format!("{} of at most {}", reply.agents.len(), reply.max_agents)),
         ("places", reply.places.to_string()),
         ("store", format!("{}, {}", count(reply.documents, "document"), bytes(reply.store_bytes))),
@@ -31,6 +35,13 @@ pub fn status(reply: &NodeStatus, paper: &mut Paper) {
         paper.gap();
         paper.table(["AGENT", "KIND", "PLACE", "STARTED", "FOLDER", "WATCHED BY"], agents(reply, paper));
     }
+}
+
+/// The team by its id, and the other machines in it.
+fn team(reply: &NodeStatus) -> String {
+    let id = reply.team.map(|team| team.short()).unwrap_or_default();
+    let names: Vec<_> = reply.peers.iter().map(|peer| format!("{} {}", peer.name, peer.machine.short())).collect();
+    if names.is_empty() { format!("{id}, alone") } else { format!("{id}, with {}", names.join(", ")) }
 }
 
 fn warnings(reply: &NodeStatus) -> Vec<String> {

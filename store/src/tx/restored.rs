@@ -50,7 +50,8 @@ impl Tx<'_> {
         self.add_itself(team, plan.role(), name)?;
         let log = facts::chain_end(self.rows, Chain::Log, gone)?;
         self.append(Fact::Replaces { machine: gone, log })?;
-        let places = self.places()?;
+        let mut places = self.places()?;
+        places.sort_by(|a, b| a.name.cmp(&b.name));
         let mut restored = Restored { agents, seats: self.take_seats(&places, gone)?, ..Restored::default() };
         for place in places.iter().filter(|place| place.is_live()) {
             if let Some(folder) = self.folder(place.id, gone)? {
