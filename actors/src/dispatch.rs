@@ -1,5 +1,6 @@
 //! From an operation to its handler: reads on a view, writes in a transaction, and what a place alone decides to its actor.
 
+mod attachment;
 mod shared;
 
 use std::{ffi::OsString, time::Duration};
@@ -132,6 +133,9 @@ async fn dispatch(
         Op::AgentWhoami(_) => call.read(handlers::agents::whoami).await,
         shared @ (Op::MemoryList(_) | Op::MemoryLoad(_) | Op::MemorySave(_) | Op::MemoryDelete(_)) => call.shared(shared).await,
         Op::NodeBackup(request) => reply(&backup::back_up(node, request, call.caller.folder, call.progress).await?),
+        attachment @ (Op::AttachmentSend(_) | Op::TaskAttach(_) | Op::AttachmentGet(_) | Op::AttachmentRemove(_)) => {
+            call.attachment(attachment).await
+        }
     }
 }
 

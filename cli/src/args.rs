@@ -7,8 +7,9 @@ use clap::{
     ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use frith_actors::api::{agents, fork, memory, node, task, workspace};
+use frith_actors::api::{agents, attachment, fork, memory, node, task, workspace};
 use frith_store::{
+    id::{AttachmentRef, TaskRef},
     model::{Assignee, Status},
     text::PathText,
 };
@@ -177,6 +178,14 @@ pub enum Task {
     Reply(task::Reply),
     #[command(after_help = "Example:\n  frith task next -w my-app")]
     Next(task::Next),
+    /// Attach files to a task, all or none: at most 25 MiB each.
+    #[command(after_help = "Example:\n  frith task attach 3fa9 screenshot.png build.log")]
+    Attach(TaskAttach),
+    /// Get an attachment of a task: into a file, or to standard output.
+    #[command(after_help = "Example:\n  frith task attachment 3fa9 build.log | less\n  frith task attachment 3fa9 screenshot.png -o .")]
+    Attachment(TaskAttachment),
+    #[command(after_help = "Example:\n  frith task detach 3fa9 build.log\n\n`--yes` (`-y`) does not ask before it.")]
+    Detach(attachment::Remove),
 }
 
 /// What can be done with agents.
@@ -211,6 +220,34 @@ pub enum Memory {
     Set(memory::Save),
     #[command(after_help = "Example:\n  frith memory delete build-steps.md")]
     Delete(memory::Delete),
+}
+
+/// Arguments of `task attach`.
+#[derive(Debug, Clone, Args)]
+pub struct TaskAttach {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub task: TaskRef,
+    /// The files.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Arguments of `task attachment`.
+#[derive(Debug, Clone, Args)]
+pub struct TaskAttachment {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub task: TaskRef,
+    /// Its name, its hash, or the first characters of its hash.
+    #[arg(value_name = "NAME|HASH")]
+    pub attachment: AttachmentRef,
+    /// The file to write, or a folder to write it into under its own name.
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write over a file that is there.
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// What can be done with the configuration.

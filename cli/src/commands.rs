@@ -7,7 +7,7 @@ use std::{
 };
 
 use frith_actors::{
-    api::{Request, agents as agents_api, fork as fork_api, node as node_api, workspace as workspace_api},
+    api::{Request, agents as agents_api, attachment as attachment_api, fork as fork_api, node as node_api, workspace as workspace_api},
     local::{
         LocalError,
         lock::{HomeLock, Locked},
@@ -20,9 +20,9 @@ use frith_store::{
 use serde::Serialize;
 
 use crate::{
-    args::{Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Task, Up, Workspace},
+    args::{Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Task, TaskAttachment, Up, Workspace},
     ask::Run,
-    attach, config, confirm, doctor,
+    attach, attachments, config, confirm, doctor,
     failure::{Failure, Told},
     log, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
@@ -161,6 +161,9 @@ fn task(run: &Run, verb: Task) -> Done {
             answer(run, request, render::replied)
         }
         Task::Next(request) => answer(run, request, render::next),
+        Task::Attach(args) => show(run, &attachments::attach(run, &args)?, render::attached),
+        Task::Attachment(args) => attachment(run, &args),
+        Task::Detach(request) => detach(run, request),
     }
 }
 
@@ -174,6 +177,22 @@ fn memory(run: &Run, verb: Memory) -> Done {
         }
         Memory::Delete(request) => answer(run, request, |reply, paper| render::note_saved(reply, true, paper)),
     }
+}
+
+/// What went to standard output is the answer already.
+fn attachment(run: &Run, args: &TaskAttachment) -> Done {
+    let fetched = attachments::fetch(run, args)?;
+    if fetched.file.is_none() && !run.global.json { Ok(YES) } else { show(run, &fetched, render::fetched) }
+}
+
+fn detach(run: &Run, mut request: attachment_api::Remove) -> Done {
+    if !request.dry_run {
+        request.dry_run = true;
+        let would = run.ask(request.clone())?;
+        confirm::ask(&render::detach_question(&would), run.global.yes)?;
+        request.dry_run = false;
+    }
+    answer(run, request, render::detached)
 }
 
 /// A text as given, or standard input for `-`.

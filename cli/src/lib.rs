@@ -19,6 +19,7 @@ mod tty;
 mod keys;
 mod viewing;
 mod attach;
+mod attachments;
 mod doctor;
 mod restore;
 mod service_main;

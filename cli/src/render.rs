@@ -3,6 +3,7 @@
 
 mod agents;
 mod backup;
+mod attachment;
 mod fork;
 mod memory;
 mod node;
@@ -12,6 +13,7 @@ mod task;
 mod workspace;
 
 pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
+pub use attachment::{attached, detach_question, detached, fetched};
 pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
 pub use memory::{note, notes, saved as note_saved};
@@ -32,10 +34,10 @@ mod tests {
     };
     use frith_store::{
         backup::Contents,
-        id::{AgentId, CallId, MachineId, PlaceId, TaskId, TeamId},
+        id::{AgentId, BlobHash, CallId, MachineId, PlaceId, TaskId, TeamId},
         model::{
-            Agent, AgentEnd, Assignee, By, Checkout, CheckoutKind, Counts, EndHow, Holder, Launched, Message, Notice, PlaceKind, Settings,
-            Status, StatusChange, Task,
+            Agent, AgentEnd, Assignee, Attachment, By, Checkout, CheckoutKind, Counts, EndHow, Holder, Launched, Message, Notice,
+            PlaceKind, Settings, Status, StatusChange, Task,
         },
         refusal::PlaceNamed,
         text::PathText,
@@ -159,7 +161,13 @@ mod tests {
                 StatusChange { status: Status::Ongoing, moved_to: None, by: By::Node, machine: oak(), at: ago(3) },
             ],
             places: vec![app()],
+            attachments: vec![attachment()],
         }
+    }
+
+    fn attachment() -> Attachment {
+        let (name, hash) = ("build\u{1b}[2J.log".into(), BlobHash::from_bytes([0xcd; 32]));
+        Attachment { name, hash, size: 2_500_000, by: ada(), machine: oak(), at: ago(4) }
     }
 
     fn agent(ended: Option<AgentEnd>) -> AgentInfo {

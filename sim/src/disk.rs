@@ -4,12 +4,17 @@
 //! The store under test runs on it unchanged: it sees a `StorageBackend` and a place for blobs.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use frith_store::{blobs::Blobs, error::StoreError, id::BlobHash, open::Disk};
+use frith_store::{
+    blobs::{Blobs, InMemory},
+    error::StoreError,
+    id::{BlobHash, UploadId},
+    open::Disk,
+};
 use redb::StorageBackend;
 
 use crate::dice::Dice;
@@ -31,7 +36,7 @@ struct State {
     /// What the running system reads.
     current: Vec<u8>,
     unsynced: Vec<Write>,
-    blobs: BTreeMap<BlobHash, Vec<u8>>,
+    kept: InMemory,
     blocks: BTreeSet<u64>,
     limit: Option<u64>,
     /// Counts the times the power came on: what was opened before is dead.
@@ -55,7 +60,7 @@ impl SimDisk {
             synced: Vec::new(),
             current: Vec::new(),
             unsynced: Vec::new(),
-            blobs: BTreeMap::new(),
+            kept: InMemory::default(),
             blocks: BTreeSet::new(),
             limit: None,
             boot: 0,
@@ -112,7 +117,8 @@ impl SimDisk {
 
 impl State {
     fn used(&self) -> u64 {
-        let blobs: usize = self.blobs.values().map(Vec::len).sum();
+        let uploads = self.kept.uploads.values().map(|(bytes, _)| bytes.len());
+        let blobs: usize = self.kept.blobs.values().map(Vec::len).chain(uploads).sum();
         self.blocks.len() as u64 * BLOCK + blobs as u64
     }
 
@@ -246,25 +252,55 @@ impl StorageBackend for Handle {
 impl Blobs for Handle {
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, StoreError> {
         let hash = BlobHash::of(bytes);
-        let io = |error| StoreError::from_io("keep a text", error);
-        let mut state = self.live().map_err(io)?;
-        if !state.tick() {
-            return Err(io(off()));
-        }
-        if state.limit.is_some_and(|limit| state.used() + bytes.len() as u64 > limit) {
-            return Err(StoreError::Full);
-        }
-        state.blobs.insert(hash, bytes.to_vec());
+        self.with_room_for(bytes.len())?.kept.blobs.insert(hash, bytes.to_vec());
         Ok(hash)
     }
 
     fn get(&self, hash: BlobHash) -> Result<Vec<u8>, StoreError> {
         let state = self.live().map_err(|error| StoreError::from_io("read a text", error))?;
-        state.blobs.get(&hash).cloned().ok_or(StoreError::Blob { hash, damaged: false })
+        state.kept.blobs.get(&hash).cloned().ok_or(StoreError::Blob { hash, damaged: false })
+    }
+
+    fn receive(&self, upload: UploadId, offset: u64, bytes: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.with_room_for(bytes.len())?.kept.receive(upload, offset, bytes))
+    }
+
+    fn complete(&self, upload: UploadId) -> Result<Option<(BlobHash, u64)>, StoreError> {
+        Ok(self.with_room_for(0)?.kept.complete(upload))
+    }
+
+    fn adopt(&self, upload: UploadId, hash: BlobHash) -> Result<(), StoreError> {
+        self.with_room_for(0)?.kept.adopt(upload, hash);
+        Ok(())
+    }
+
+    fn forget_uploads(&self, _all: bool) -> Result<(), StoreError> {
+        self.with_room_for(0)?.kept.uploads.clear();
+        Ok(())
     }
 
     fn list(&self) -> Result<Vec<BlobHash>, StoreError> {
-        let state = self.live().map_err(|error| StoreError::from_io("list its texts", error))?;
-        Ok(state.blobs.keys().copied().collect())
+        let state = self.live().map_err(|error| StoreError::from_io("list the texts", error))?;
+        Ok(state.kept.blobs.keys().copied().collect())
+    }
+
+    fn remove(&self, hash: BlobHash) -> Result<(), StoreError> {
+        self.with_room_for(0)?.kept.blobs.remove(&hash);
+        Ok(())
+    }
+}
+
+impl Handle {
+    /// The disk, after it has done one more thing and where it has room for these bytes.
+    fn with_room_for(&self, bytes: usize) -> Result<MutexGuard<'_, State>, StoreError> {
+        let io = |error| StoreError::from_io("keep a text", error);
+        let mut state = self.live().map_err(io)?;
+        if !state.tick() {
+            return Err(io(off()));
+        }
+        match state.limit {
+            Some(limit) if state.used() + bytes as u64 > limit => Err(StoreError::Full),
+            _ => Ok(state),
+        }
     }
 }

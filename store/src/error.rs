@@ -74,8 +74,8 @@ pub enum StoreError {
         #[source]
         source: postcard::Error,
     },
-    /// A text that is kept beside the store is missing or damaged.
-    #[error("the text {hash} is {}", if *damaged { "damaged" } else { "not on this machine" })]
+    /// A text or an attachment that is kept beside the store is missing or damaged.
+    #[error("the content {hash} is {}", if *damaged { "damaged" } else { "not on this machine" })]
     Blob {
         /// Its hash.
         hash: BlobHash,
@@ -138,7 +138,7 @@ impl StoreError {
             }
             Self::Newer { .. } => "update frith; the store was left as it is".into(),
             Self::Document { .. } | Self::Row { .. } | Self::BrokenChain { .. } => "`frith doctor` shows what is affected".into(),
-            Self::Blob { .. } => "it comes back with a machine that has it".into(),
+            Self::Blob { .. } => "writing or attaching the same once more mends it; a machine that has it can bring it back".into(),
             Self::OtherKey { .. } => "put back the file `key` that was beside it; nothing was written".into(),
             Self::Interrupted => "run it again".into(),
             Self::Closed => "start the node again".into(),

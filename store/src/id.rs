@@ -72,6 +72,8 @@ uuid_id! {
     OpenToken,
     /// A team.
     TeamId,
+    /// A file on its way to this machine's blobs.
+    UploadId,
 }
 
 /// A machine: the first 8 bytes of the hash of its public key.
@@ -154,6 +156,47 @@ impl BlobHash {
     /// The hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The hash of everything that a reader gives, and how many bytes that was.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn of_reader(mut reader: impl std::io::Read) -> std::io::Result<(Self, u64)> {
+        let mut hasher = BlobHasher::default();
+        let length = std::io::copy(&mut reader, &mut hasher.0)?;
+        Ok((hasher.finish(), length))
+    }
+
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The hash whose bytes were stored.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The first 8 characters: what people are shown.
+    pub fn short(&self) -> String {
+        self.to_string()[..8].to_owned()
+    }
+}
+
+/// Makes the hash of bytes that come piece by piece.
+#[derive(Debug, Clone, Default)]
+pub struct BlobHasher(blake3::Hasher);
+
+impl BlobHasher {
+    /// Takes the next bytes in.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all that was taken in.
+    pub fn finish(&self) -> BlobHash {
+        BlobHash(*self.0.finalize().as_bytes())
     }
 }
 
@@ -344,6 +387,8 @@ typed_ref! {
     MachineRef,
     /// A version of a note as somebody named it: its hash or a prefix of it.
     VersionRef,
+    /// An attachment as somebody named it: its name, its hash or a prefix of its hash.
+    AttachmentRef,
 }
 
 #[cfg(test)]

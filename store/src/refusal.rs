@@ -15,7 +15,7 @@ use crate::{
     time::Timestamp,
 };
 
-pub use shared::{NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, VersionNamed};
+pub use shared::{ATTACHMENT_MOST, AttachmentFault, NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, VersionNamed};
 
 /// The most characters a place's name may have.
 pub const NAME_MOST: usize = 128;
@@ -38,6 +38,8 @@ pub enum What {
     Machine,
     /// A version of a note.
     Version,
+    /// A file that is attached to a task.
+    Attachment,
 }
 
 impl std::fmt::Display for What {
@@ -48,7 +50,16 @@ impl std::fmt::Display for What {
             Self::Agent => "agent",
             Self::Machine => "machine",
             Self::Version => "version",
+            Self::Attachment => "attachment",
         })
+    }
+}
+
+impl What {
+    /// One of them, as in `an agent`.
+    fn with_article(self) -> String {
+        let article = if matches!(self, Self::Agent | Self::Attachment) { "an" } else { "a" };
+        format!("{article} {self}")
     }
 }
 
@@ -114,7 +125,7 @@ pub enum FolderFault {
 #[expect(missing_docs, reason = "the sentence of each variant says what its fields are")]
 pub enum Refusal {
     /// The id has too few characters.
-    #[error("`{given}` is too short to name a {what}: at least {MIN_PREFIX} characters are needed")]
+    #[error("`{given}` is too short to name {}: at least {MIN_PREFIX} characters are needed", what.with_article())]
     TooShort { what: What, given: String },
     /// No such thing is known.
     #[error("no {what} `{given}` is known")]
@@ -314,6 +325,12 @@ pub enum Refusal {
     /// A backup is of a machine that had others in its team.
     #[error("the backup is of a machine in a team with {}", count(machines.len(), "other machine"))]
     OtherMembers { machines: Vec<MachineId> },
+    /// A file cannot be attached.
+    #[error("{}", shared::attachment_fault(name, *fault))]
+    BadAttachment { name: String, fault: AttachmentFault },
+    /// A file did not arrive whole, as when the node ended on the way.
+    #[error("`{name}` did not arrive whole, so nothing was attached")]
+    UploadLost { name: String },
 }
 
 impl Refusal {

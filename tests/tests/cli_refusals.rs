@@ -34,6 +34,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("UnplacedCaller", "a caller whose process ends before the node looks"),
     ("HomeAway", "a place whose seat is on another machine"),
     ("MachineAway", "a second machine in the team"),
+    ("BadAttachment", "cli_attachments: files that are none"),
+    ("UploadLost", "a node that ends while a file is on its way"),
     ("BadNoteName", "cli_memory: names that are none"),
     ("LongNote", "cli_memory: 16 KiB are no transcript"),
     ("NoBase", "cli_memory: asked from an agent's shell"),

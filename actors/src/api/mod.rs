@@ -4,9 +4,11 @@
 //! Who asks is never a field: that travels beside the request and is established by the node.
 
 pub mod agents;
+pub mod attachment;
 pub mod fork;
 pub mod memory;
 pub mod node;
+pub mod piece;
 pub mod task;
 pub mod workspace;
 
@@ -127,6 +129,10 @@ operations! {
     "memory.save" MemorySave(memory::Save) -> memory::Saved, Updates, Everyone;
     "memory.delete" MemoryDelete(memory::Delete) -> memory::Saved, Destroys, Everyone;
     "node.backup" NodeBackup(node::Backup) -> node::BackedUp, Adds, People;
+    "attachment.send" AttachmentSend(attachment::Send) -> attachment::Received, Updates, Everyone;
+    "task.attach" TaskAttach(attachment::Attach) -> attachment::Attached, Updates, Everyone;
+    "attachment.get" AttachmentGet(attachment::Get) -> attachment::Part, Reads, Everyone;
+    "attachment.remove" AttachmentRemove(attachment::Remove) -> attachment::Removed, Destroys, People;
 }
 
 /// Reads a path argument whatever bytes it has.

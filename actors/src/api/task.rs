@@ -2,7 +2,7 @@
 
 use frith_store::{
     id::{PlaceId, PlaceRef, TaskId, TaskRef},
-    model::{Assignee, Message, Status, StatusChange, Task},
+    model::{Assignee, Attachment, Message, Status, StatusChange, Task},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -189,6 +189,8 @@ pub struct TaskDetail {
     pub history: Vec<StatusChange>,
     /// The places its history names.
     pub places: Vec<PlaceName>,
+    /// The files that are attached to it, in the order in which they were.
+    pub attachments: Vec<Attachment>,
 }
 
 /// Tasks that were moved.

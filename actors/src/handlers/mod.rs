@@ -5,3 +5,4 @@ pub mod workspace;
 pub mod fork;
 pub mod agents;
 pub mod memory;
+pub mod attachment;

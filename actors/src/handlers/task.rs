@@ -240,6 +240,7 @@ fn detail(view: &View<'_>, standing: Standing) -> Result<task::TaskDetail, Failu
         thread: view.messages(id)?,
         places: places.map(|place| place.map(|place| name(&place))).collect::<Result<_, _>>()?,
         history,
+        attachments: view.attachments(id)?,
         task: standing.task,
     })
 }

@@ -6,7 +6,10 @@ use frith_store::{
     model::{Assignee, By, Message, Task},
 };
 
-use super::paper::{Paper, by, count};
+use super::{
+    attachment::attachments,
+    paper::{Paper, by, count},
+};
 use crate::shell::quoted;
 
 /// A task that was made or changed.
@@ -84,6 +87,7 @@ pub fn show_task(reply: &TaskDetail, paper: &mut Paper) {
         paper.gap();
         paper.block(&reply.body);
     }
+    attachments(&reply.attachments, paper);
     thread(&reply.thread, paper);
     history(reply, paper);
 }
@@ -122,6 +126,7 @@ pub fn next(reply: &TaskDetail, paper: &mut Paper) {
         paper.gap();
         paper.block(&reply.body);
     }
+    attachments(&reply.attachments, paper);
     thread(&reply.thread, paper);
 }
 

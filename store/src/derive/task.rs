@@ -4,11 +4,12 @@ use super::Deriver;
 use crate::{
     docs::{
         Document, Text,
+        attachment::{AttachmentRecord, attachments},
         task::{HistoryRecord, Keyed, MessageRecord, TaskState, history, messages},
     },
     error::StoreError,
     id::{OpenToken, TaskId},
-    model::{By, Counts, Holder, Message, Status, StatusChange, Task},
+    model::{Attachment, By, Counts, Holder, Message, Status, StatusChange, Task},
     rows::{Key, Scan, Table, decode, get_as, scan_prefix},
     time::Timestamp,
     view::{BodyRow, Offer, Space, TakenRow, TaskRow, holder_key, offer_key, queue_key},
@@ -21,6 +22,8 @@ pub(crate) struct FreshRecords {
     pub history: Vec<Keyed<HistoryRecord>>,
     /// Whether the body changed.
     pub body: bool,
+    /// Whether what is attached changed.
+    pub attachments: bool,
 }
 
 impl Deriver<'_> {
@@ -29,11 +32,15 @@ impl Deriver<'_> {
         let Some(state) = TaskState::read(document) else { return Ok(()) };
         let old = self.view().task_row(task)?;
         let known = if fresh.is_some() { old.as_ref().map(Thread::of) } else { None };
-        let fresh = fresh.unwrap_or_else(|| FreshRecords { messages: messages(document), history: history(document), body: true });
+        let whole = || FreshRecords { messages: messages(document), history: history(document), body: true, attachments: true };
+        let fresh = fresh.unwrap_or_else(whole);
         self.messages(task, &fresh.messages)?;
         self.history(task, &fresh.history)?;
         if fresh.body {
             self.body(task, &state.body)?;
+        }
+        if fresh.attachments {
+            self.attachments(task, document)?;
         }
         let thread = match known {
             Some(thread) => thread.with(&fresh),
@@ -164,6 +171,19 @@ impl Deriver<'_> {
             BodyRow::Text(text) if text.is_empty() => self.delete(&key),
             row => self.put(Space::Body, &key, &row),
         }
+    }
+
+    fn attachments(&self, task: TaskId, document: &Document) -> Result<(), StoreError> {
+        let prefix = Space::Attachment.key().bytes(task.as_bytes());
+        for rest in self.view().keys(&prefix)? {
+            self.delete(&prefix.clone().bytes(&rest))?;
+        }
+        for Keyed { writer, seq, record } in attachments(document) {
+            let AttachmentRecord::Here { name, hash, size, by, at } = record else { continue };
+            let key = prefix.clone().signed(at.ms()).bytes(writer.as_bytes()).number(seq);
+            self.put(Space::Attachment, &key, &Attachment { name, hash, size, by, machine: writer.machine(), at })?;
+        }
+        Ok(())
     }
 
     /// A text, or in its place a sentence that says it is not here.

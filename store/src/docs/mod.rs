@@ -14,6 +14,7 @@ use crate::{
     model::PlaceKind,
 };
 
+pub mod attachment;
 mod document;
 pub mod log;
 pub mod note;

@@ -3,12 +3,14 @@
 //! A record is derived from documents and logs and is never itself replicated.
 
 mod agent;
+mod attachment;
 mod machine;
 mod note;
 mod place;
 mod task;
 
 pub use agent::{Agent, AgentEnd, EndHow, Launched, ProcessRef};
+pub use attachment::Attachment;
 pub use machine::{Capability, Machine, Role};
 pub use note::{NoteHead, NoteInfo, NoteVersion};
 pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Seat, Setting, Settings};

@@ -10,6 +10,7 @@ impl What {
             Self::Agent => "frith agents sessions --all",
             Self::Machine => "frith status",
             Self::Version => "frith memory get <name>",
+            Self::Attachment => "frith task show <task>",
         }
     }
 }

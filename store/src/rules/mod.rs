@@ -3,6 +3,7 @@
 //! A plan has one constructor, its rule, and remembers what it was based on. Whatever carries something out accepts
 //! plans only, so nothing can be done that no rule allowed.
 
+pub mod attachment;
 pub mod fork;
 pub mod launch;
 pub mod merge;

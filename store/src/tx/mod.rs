@@ -17,6 +17,7 @@ use crate::{
     view::View,
 };
 
+mod attachments;
 mod local;
 mod log;
 mod notes;
@@ -24,6 +25,7 @@ mod places;
 mod restored;
 mod tasks;
 
+pub use attachments::NewAttachment;
 pub use places::{NewPlace, PlaceEdit};
 pub use restored::{Folders, Restored};
 pub use tasks::{NewTask, TaskEdit};

@@ -60,23 +60,25 @@ pub struct TaskEdit {
 }
 
 /// What a change does to the registers.
-type Work<'c> = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<(), AutomergeError> + 'c>;
+pub(super) type Work<'c> = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<(), AutomergeError> + 'c>;
 
 /// A change to a task's document before it is made.
-struct Change<'c> {
+pub(super) struct Change<'c> {
     /// What it does to the registers.
-    work: Work<'c>,
+    pub(super) work: Work<'c>,
     /// What it adds to the history.
-    history: Option<HistoryRecord>,
+    pub(super) history: Option<HistoryRecord>,
     /// What it adds to the thread.
-    message: Option<MessageRecord>,
+    pub(super) message: Option<MessageRecord>,
     /// Whether it changes the body.
-    body: bool,
+    pub(super) body: bool,
+    /// Whether it changes what is attached.
+    pub(super) attachments: bool,
 }
 
 impl<'c> Change<'c> {
-    fn of(work: impl FnOnce(&mut Transaction<'_>) -> Result<(), AutomergeError> + 'c) -> Self {
-        Self { work: Box::new(work), history: None, message: None, body: false }
+    pub(super) fn of(work: impl FnOnce(&mut Transaction<'_>) -> Result<(), AutomergeError> + 'c) -> Self {
+        Self { work: Box::new(work), history: None, message: None, body: false, attachments: false }
     }
 }
 
@@ -238,7 +240,7 @@ impl Tx<'_> {
     }
 
     /// Makes a change to a task's document, with its rows.
-    fn change_task(&mut self, id: TaskId, document: &mut Document, change: Change<'_>) -> Result<(), StoreError> {
+    pub(super) fn change_task(&mut self, id: TaskId, document: &mut Document, change: Change<'_>) -> Result<(), StoreError> {
         let about = About::Task { task: id };
         let (writer, now) = (self.writer(), self.now);
         let seq = document.next_seq(writer);
@@ -258,6 +260,7 @@ impl Tx<'_> {
             messages: change.message.into_iter().map(|record| Keyed { writer, seq, record }).collect(),
             history: change.history.into_iter().map(|record| Keyed { writer, seq, record }).collect(),
             body: change.body,
+            attachments: change.attachments,
         };
         self.deriver().task(id, document, Some(fresh))
     }

@@ -82,6 +82,8 @@ pub(crate) enum Space {
     NotePart,
     /// machine that is gone → [`ReplacedRow`]
     Replaced,
+    /// task, time, writer, seq → attachment
+    Attachment,
 }
 
 impl Space {
@@ -115,6 +117,7 @@ impl Space {
             Self::Machine => "machines",
             Self::NotePart => "notes",
             Self::Replaced => "replaced machines",
+            Self::Attachment => "attachments",
         }
     }
 }

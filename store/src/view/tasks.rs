@@ -4,7 +4,7 @@ use super::{BodyRow, Space, TaskRow, View};
 use crate::{
     error::{Failure, StoreError},
     id::TaskId,
-    model::{By, Message, StatusChange, Task},
+    model::{Attachment, By, Message, StatusChange, Task},
     refusal::{Refusal, What},
     rows::{Table, decode},
 };
@@ -52,6 +52,14 @@ impl View<'_> {
     /// The rows cannot be read.
     pub fn history(&self, id: TaskId) -> Result<Vec<StatusChange>, StoreError> {
         self.values(&Space::History.key().bytes(id.as_bytes()), Space::History)
+    }
+
+    /// What is attached to a task, in the order in which it was.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn attachments(&self, id: TaskId) -> Result<Vec<Attachment>, StoreError> {
+        self.values(&Space::Attachment.key().bytes(id.as_bytes()), Space::Attachment)
     }
 
     /// The tasks that somebody has in hand, in every place, by id; also those that were left.
