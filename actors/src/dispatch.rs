@@ -7,7 +7,7 @@ use std::{ffi::OsString, time::Duration};
 
 use frith_store::{
     error::Failure,
-    id::{AgentId, MachineId, PlaceId},
+    id::{AgentId, MachineId, PlaceId, TaskId},
     model::{Agent, By},
     refusal::{FolderFault, Refusal},
     text::PathText,
@@ -19,7 +19,11 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::mpsc;
 
 use crate::{
-    api::{Operation, agents, fork, workspace},
+    api::{
+        Operation, agents, fork,
+        task::{MovedTasks, TaskInfo},
+        workspace,
+    },
     backup,
     call::{Envelope, Failed, Progress},
     caller::{Caller, Who, identify},
@@ -33,6 +37,7 @@ use crate::{
     merge,
     node::Node,
     place::PlaceMsg,
+    schedule::ScheduleMsg,
     status,
     terminal::Look,
     terminals,
@@ -99,12 +104,12 @@ async fn dispatch(
         Op::WorkspaceList(request) => call.read(move |view, caller| handlers::workspace::list(view, caller, &request)).await,
         Op::WorkspaceShow(request) => call.read(move |view, caller| handlers::workspace::show(view, caller, &request)).await,
         Op::WorkspaceSet(request) => call.set_workspace(request).await,
-        Op::WorkspaceArchive(request) => call.write(move |tx, caller| handlers::workspace::archive(tx, caller, &request)).await,
-        Op::WorkspaceUnarchive(request) => call.write(move |tx, caller| handlers::workspace::unarchive(tx, caller, &request)).await,
+        Op::WorkspaceArchive(request) => call.write_place(move |tx, caller| handlers::workspace::archive(tx, caller, &request)).await,
+        Op::WorkspaceUnarchive(request) => call.write_place(move |tx, caller| handlers::workspace::unarchive(tx, caller, &request)).await,
         Op::WorkspaceDelete(request) if request.dry_run => {
             call.read(move |view, caller| handlers::workspace::deletion(view, caller, &request)).await
         }
-        Op::WorkspaceDelete(request) => call.write(move |tx, caller| handlers::workspace::delete(tx, caller, &request)).await,
+        Op::WorkspaceDelete(request) => call.write_place(move |tx, caller| handlers::workspace::delete(tx, caller, &request)).await,
         Op::ForkCreate(request) => {
             let id = node.ctx().fresh_id();
             call.write(move |tx, caller| handlers::fork::create(tx, caller, &request, id)).await
@@ -164,16 +169,53 @@ impl Call<'_> {
         reply(&self.node.ctx().db.write_once(self.envelope.call, move |tx| write(tx, &caller)).await?)
     }
 
+    /// As [`Self::write`]; the schedules are told which tasks it may have touched.
+    async fn write_touching<T: Serialize + DeserializeOwned + Send + 'static>(
+        self,
+        touched: impl FnOnce(&T) -> Vec<TaskId>,
+        write: impl FnOnce(&mut Tx<'_>, &Caller) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Answer, Failed> {
+        let (node, caller) = (self.node, self.caller);
+        let answer = node.ctx().db.write_once(self.envelope.call, move |tx| write(tx, &caller)).await?;
+        for task in touched(&answer) {
+            node.tell_schedules(ScheduleMsg::Changed(task)).await;
+        }
+        reply(&answer)
+    }
+
+    /// As [`Self::write`] of something that every schedule of a place depends on.
+    async fn write_place<T: Serialize + DeserializeOwned + Send + 'static>(
+        self,
+        write: impl FnOnce(&mut Tx<'_>, &Caller) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Answer, Failed> {
+        let node = self.node;
+        let answer = self.write(write).await?;
+        node.tell_schedules(ScheduleMsg::AllChanged).await;
+        Ok(answer)
+    }
+
+    /// This machine's time zone, where it is needed.
+    fn zone(&self, schedule: Option<&String>) -> String {
+        schedule.map(|_| self.node.ctx().env.clock.time_zone()).unwrap_or_default()
+    }
+
     async fn task(self, operation: Operation) -> Result<Answer, Failed> {
         use handlers::task;
-        let (fresh, call) = (self.node.ctx().fresh(), self.envelope.call);
+        let (fresh, call, now) = (self.node.ctx().fresh(), self.envelope.call, self.node.ctx().env.clock.now());
         match operation {
-            Operation::TaskAdd(request) => self.write(move |tx, caller| task::add(tx, caller, &request, fresh)).await,
-            Operation::TaskList(request) => self.read(move |view, caller| task::list(view, caller, &request)).await,
-            Operation::TaskShow(request) => self.read(move |view, caller| task::show(view, caller, &request)).await,
-            Operation::TaskEdit(request) => self.write(move |tx, caller| task::edit(tx, caller, &request)).await,
+            Operation::TaskAdd(request) => {
+                let zone = self.zone(request.schedule.as_ref());
+                self.write_touching(template_in, move |tx, caller| task::add(tx, caller, &request, fresh, &zone)).await
+            }
+            Operation::TaskList(request) => self.read(move |view, caller| task::list(view, caller, &request, now)).await,
+            Operation::TaskShow(request) => self.read(move |view, caller| task::show(view, caller, &request, now)).await,
+            Operation::TaskEdit(request) => {
+                let zone = self.zone(request.schedule.as_ref());
+                self.write_touching(|edited: &TaskInfo| vec![edited.task.id], move |tx, caller| task::edit(tx, caller, &request, &zone))
+                    .await
+            }
             Operation::TaskStatus(request) => self.write(move |tx, caller| task::set_status(tx, caller, &request, fresh)).await,
-            Operation::TaskMove(request) => self.write(move |tx, caller| task::move_to(tx, caller, &request)).await,
+            Operation::TaskMove(request) => self.write_touching(tasks_in, move |tx, caller| task::move_to(tx, caller, &request)).await,
             Operation::TaskReply(request) => self.write(move |tx, caller| task::reply(tx, caller, &request)).await,
             Operation::TaskNext(request) => self.write(move |tx, caller| task::next(tx, caller, &request, call, fresh)).await,
             _ => Err(Refusal::Stale.into()),
@@ -360,8 +402,18 @@ impl Call<'_> {
         let by: By = self.caller.by();
         let asked = merge::Asked { fork: place, by, delete_folder: request.delete_folder, dry_run: request.dry_run, caller: self.peer };
         let merged: fork::Merged = self.ask(place, move |reply| PlaceMsg::Merge { asked: Box::new(asked), reply }).await?;
+        self.node.tell_schedules(ScheduleMsg::AllChanged).await;
         reply(&merged)
     }
+}
+
+/// The template that was made, if it is one.
+fn template_in(added: &TaskInfo) -> Vec<TaskId> {
+    added.schedule.iter().map(|schedule| schedule.task).collect()
+}
+
+fn tasks_in(moved: &MovedTasks) -> Vec<TaskId> {
+    moved.tasks.iter().map(|task| task.id).collect()
 }
 
 /// The fork stays and is said to be there, with what kept its agent from starting.

@@ -19,6 +19,7 @@ pub mod terminals;
 pub mod launch;
 pub mod merge;
 pub mod place;
+pub mod schedule;
 pub mod machine;
 pub mod node;
 pub mod status;

@@ -17,6 +17,7 @@ use crate::{
     ctx::Ctx,
     env::process::ProcessEnd,
     place::{PlaceActor, PlaceMsg},
+    schedule::{ScheduleActor, ScheduleMsg},
     task::Owned,
     terminals::Terminals,
 };
@@ -34,6 +35,8 @@ pub enum MachineMsg {
     Place(PlaceId, RpcReplyPort<Option<ActorRef<PlaceMsg>>>),
     /// The terminals of this machine.
     Terminals(RpcReplyPort<Terminals>),
+    /// The actor of the schedules; none while it waits to be started again.
+    Schedules(RpcReplyPort<Option<ActorRef<ScheduleMsg>>>),
     /// A terminal's process has ended.
     TerminalEnded {
         /// The agent's place.
@@ -47,8 +50,10 @@ pub enum MachineMsg {
     Troubles(RpcReplyPort<Vec<String>>),
     /// Stops every agent, records each end, and answers how many there were.
     StopAgents(RpcReplyPort<u32>),
-    /// The wait after a failure is over.
+    /// The wait after a place's failure is over.
     Restart(PlaceId),
+    /// The wait after the schedules' failure is over.
+    RestartSchedules,
 }
 
 /// The actor.
@@ -58,17 +63,29 @@ pub struct Machine;
 pub struct MachineState {
     ctx: Ctx,
     terminals: Terminals,
-    places: BTreeMap<PlaceId, Supervised>,
+    places: BTreeMap<PlaceId, SupervisedPlace>,
+    schedules: Supervised<ScheduleMsg>,
     stopping: Option<Owned>,
 }
 
-#[derive(Default)]
-struct Supervised {
-    actor: Option<ActorRef<PlaceMsg>>,
+/// An actor that is started again when it fails, later each time.
+struct Supervised<M: ractor::Message> {
+    actor: Option<ActorRef<M>>,
     started: Option<Instant>,
     failures: u32,
     last_fault: String,
     waiting: Option<Owned>,
+}
+
+impl<M: ractor::Message> Default for Supervised<M> {
+    fn default() -> Self {
+        Self { actor: None, started: None, failures: 0, last_fault: String::new(), waiting: None }
+    }
+}
+
+#[derive(Default)]
+struct SupervisedPlace {
+    it: Supervised<PlaceMsg>,
     /// Ends of agents that the place has not been told yet.
     ends: Vec<(AgentId, ProcessEnd)>,
 }
@@ -84,7 +101,8 @@ impl Actor for Machine {
             // The machine is gone only when the node is, which has ended its agents itself.
             let _ = machine.cast(MachineMsg::TerminalEnded { place, agent, end });
         };
-        Ok(MachineState { ctx, terminals: Terminals::new(myself.get_cell(), ended), places: BTreeMap::new(), stopping: None })
+        let terminals = Terminals::new(myself.get_cell(), ended);
+        Ok(MachineState { ctx, terminals, places: BTreeMap::new(), schedules: Supervised::default(), stopping: None })
     }
 
     async fn handle(&self, myself: ActorRef<MachineMsg>, message: MachineMsg, state: &mut MachineState) -> Result<(), ActorProcessingErr> {
@@ -92,6 +110,7 @@ impl Actor for Machine {
         match message {
             MachineMsg::Place(id, reply) => drop(reply.send(state.place(&myself, id).await)),
             MachineMsg::Terminals(reply) => drop(reply.send(state.terminals.clone())),
+            MachineMsg::Schedules(reply) => drop(reply.send(state.schedules(&myself).await)),
             MachineMsg::TerminalEnded { place, agent, end } => {
                 state.places.entry(place).or_default().ends.push((agent, end));
                 state.place(&myself, place).await;
@@ -99,8 +118,12 @@ impl Actor for Machine {
             MachineMsg::Troubles(reply) => drop(reply.send(state.troubles())),
             MachineMsg::StopAgents(reply) => state.stop_agents(reply),
             MachineMsg::Restart(id) => {
-                state.places.entry(id).or_default().waiting = None;
+                state.places.entry(id).or_default().it.waiting = None;
                 state.place(&myself, id).await;
+            }
+            MachineMsg::RestartSchedules => {
+                state.schedules.waiting = None;
+                state.schedules(&myself).await;
             }
         }
         Ok(())
@@ -124,40 +147,56 @@ impl Actor for Machine {
 impl MachineState {
     async fn place(&mut self, myself: &ActorRef<MachineMsg>, id: PlaceId) -> Option<ActorRef<PlaceMsg>> {
         let supervised = self.places.entry(id).or_default();
-        if supervised.actor.is_none() && supervised.waiting.is_none() {
+        if supervised.it.is_due() {
             let arguments = (self.ctx.clone(), self.terminals.clone(), id);
             match Actor::spawn_linked(None, PlaceActor, arguments, myself.get_cell()).await {
-                Ok((actor, _)) => supervised.runs(actor),
-                Err(fault) => supervised.fail(myself, id, &fault.to_string()),
+                Ok((actor, _)) => supervised.it.runs(actor),
+                Err(fault) => supervised.it.fail(myself, &place_named(id), &fault.to_string(), MachineMsg::Restart(id)),
             }
         }
         supervised.tell_ends();
-        supervised.actor.clone()
+        supervised.it.actor.clone()
+    }
+
+    async fn schedules(&mut self, myself: &ActorRef<MachineMsg>) -> Option<ActorRef<ScheduleMsg>> {
+        if self.schedules.is_due() {
+            match Actor::spawn_linked(None, ScheduleActor, self.ctx.clone(), myself.get_cell()).await {
+                Ok((actor, _)) => self.schedules.runs(actor),
+                Err(fault) => self.schedules.fail(myself, SCHEDULES, &fault.to_string(), MachineMsg::RestartSchedules),
+            }
+        }
+        self.schedules.actor.clone()
     }
 
     fn failed(&mut self, myself: &ActorRef<MachineMsg>, cell: &ActorCell, fault: &str) {
-        let found = self.places.iter_mut().find(|(_, supervised)| supervised.is(cell));
+        if self.schedules.is(cell) {
+            return self.schedules.fail(myself, SCHEDULES, fault, MachineMsg::RestartSchedules);
+        }
+        let found = self.places.iter_mut().find(|(_, supervised)| supervised.it.is(cell));
         match found {
-            Some((id, supervised)) => supervised.fail(myself, *id, fault),
+            Some((id, supervised)) => supervised.it.fail(myself, &place_named(*id), fault, MachineMsg::Restart(*id)),
             None => tracing::error!(fault, "a terminal failed, and its agent ended with it"),
         }
     }
 
     fn forget(&mut self, cell: &ActorCell) {
-        for supervised in self.places.values_mut().filter(|supervised| supervised.is(cell)) {
-            supervised.actor = None;
+        for supervised in self.places.values_mut().filter(|supervised| supervised.it.is(cell)) {
+            supervised.it.actor = None;
+        }
+        if self.schedules.is(cell) {
+            self.schedules.actor = None;
         }
     }
 
     fn troubles(&self) -> Vec<String> {
-        let looping = self.places.iter().filter(|(_, supervised)| supervised.failures >= TROUBLE_AFTER);
-        looping.map(|(id, it)| format!("place {} failed {} times, last: {}", id.short(), it.failures, it.last_fault)).collect()
+        let places = self.places.iter().filter_map(|(id, supervised)| supervised.it.trouble(&place_named(*id)));
+        places.chain(self.schedules.trouble(SCHEDULES)).collect()
     }
 
     /// Asks all agents to end at once, and answers when all have. A task of its own waits, since their ends come through
     /// this actor's mailbox.
     fn stop_agents(&mut self, reply: RpcReplyPort<u32>) {
-        let actors: Vec<_> = self.places.values().filter_map(|supervised| supervised.actor.clone()).collect();
+        let actors: Vec<_> = self.places.values().filter_map(|supervised| supervised.it.actor.clone()).collect();
         let wait = Some(self.ctx.config.now().stop_grace * 3);
         self.stopping = Some(Owned::spawn(async move {
             let stop = |actor: ActorRef<PlaceMsg>| async move { actor.call(|reply| PlaceMsg::Stop { by: By::Node, reply }, wait).await };
@@ -173,24 +212,42 @@ impl MachineState {
     }
 }
 
-impl Supervised {
+/// What the schedules' actor is called.
+const SCHEDULES: &str = "the schedules";
+
+fn place_named(id: PlaceId) -> String {
+    format!("place {}", id.short())
+}
+
+impl SupervisedPlace {
+    fn tell_ends(&mut self) {
+        let Some(actor) = &self.it.actor else { return };
+        // One that cannot be told has failed, and is told again when it was started again.
+        self.ends.retain(|(agent, end)| actor.cast(PlaceMsg::Ended(*agent, *end)).is_err());
+    }
+}
+
+impl<M: ractor::Message> Supervised<M> {
     fn is(&self, cell: &ActorCell) -> bool {
         self.actor.as_ref().is_some_and(|actor| actor.get_id() == cell.get_id())
     }
 
-    fn runs(&mut self, actor: ActorRef<PlaceMsg>) {
+    /// Whether it is to be started now.
+    fn is_due(&self) -> bool {
+        self.actor.is_none() && self.waiting.is_none()
+    }
+
+    fn runs(&mut self, actor: ActorRef<M>) {
         self.actor = Some(actor);
         self.started = Some(Instant::now());
     }
 
-    fn tell_ends(&mut self) {
-        let Some(actor) = &self.actor else { return };
-        // One that cannot be told has failed, and is told again when it was started again.
-        self.ends.retain(|(agent, end)| actor.cast(PlaceMsg::Ended(*agent, *end)).is_err());
+    fn trouble(&self, what: &str) -> Option<String> {
+        (self.failures >= TROUBLE_AFTER).then(|| format!("{what} failed {} times, last: {}", self.failures, self.last_fault))
     }
 
-    fn fail(&mut self, myself: &ActorRef<MachineMsg>, id: PlaceId, fault: &str) {
-        tracing::error!(place = %id, fault, failures = self.failures, "the actor of a place failed");
+    fn fail(&mut self, myself: &ActorRef<MachineMsg>, what: &str, fault: &str, again: MachineMsg) {
+        tracing::error!(what, fault, failures = self.failures, "an actor failed");
         self.actor = None;
         if self.started.take().is_some_and(|started| started.elapsed() > LONGEST_WAIT) {
             self.failures = 0;
@@ -201,7 +258,7 @@ impl Supervised {
         let myself = myself.clone();
         self.waiting = Some(Owned::spawn(async move {
             tokio::time::sleep(wait).await;
-            let _ = myself.cast(MachineMsg::Restart(id));
+            let _ = myself.cast(again);
         }));
     }
 }

@@ -29,6 +29,7 @@ use crate::{
     machine::{Machine, MachineMsg},
     merge::FolderStep,
     place::PlaceMsg,
+    schedule::ScheduleMsg,
 };
 
 /// How long a recorded reply is kept for a retry of its call.
@@ -78,6 +79,8 @@ impl Node {
         tokio::spawn(ctx.db.keep_up());
         let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)) };
         node.clear_up().await?;
+        // Schedules come last, so that no run is made on what a crash left half done.
+        node.schedules().await;
         Ok(node)
     }
 
@@ -172,6 +175,29 @@ impl Node {
 
     pub(crate) fn started(&self) -> Timestamp {
         self.started
+    }
+
+    async fn schedules(&self) -> Option<ActorRef<ScheduleMsg>> {
+        match self.machine.call(MachineMsg::Schedules, None).await {
+            Ok(CallResult::Success(schedules)) => schedules,
+            _ => None,
+        }
+    }
+
+    /// Tells the schedules what may have touched them. An actor that is started again looks at everything itself.
+    pub(crate) async fn tell_schedules(&self, message: ScheduleMsg) {
+        if let Some(schedules) = self.schedules().await {
+            let _ = schedules.cast(message);
+        }
+    }
+
+    /// How many schedules there are, and when the next slot comes.
+    pub(crate) async fn next_slot(&self) -> (u64, Option<Timestamp>) {
+        let Some(schedules) = self.schedules().await else { return (0, None) };
+        match schedules.call(ScheduleMsg::Next, None).await {
+            Ok(CallResult::Success(next)) => next,
+            _ => (0, None),
+        }
     }
 
     pub(crate) async fn place(&self, id: frith_store::id::PlaceId) -> Option<ActorRef<PlaceMsg>> {

@@ -36,6 +36,7 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
         Ok(CallResult::Success(troubles)) => troubles,
         _ => vec!["the machine actor does not answer".to_owned()],
     };
+    let (schedules, next_run) = node.next_slot().await;
     let facts = ctx.env.itself.facts();
     Ok(NodeStatus {
         machine: here,
@@ -54,6 +55,8 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
         troubles,
         team,
         peers,
+        schedules,
+        next_run,
     })
 }
 

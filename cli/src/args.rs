@@ -10,7 +10,7 @@ use clap::{
 use frith_actors::api::{agents, attachment, fork, memory, node, task, workspace};
 use frith_store::{
     id::{AttachmentRef, TaskRef},
-    model::{Assignee, Status},
+    model::{Assignee, Missed, Status},
     text::PathText,
 };
 
@@ -162,13 +162,20 @@ pub enum Fork {
 /// What can be done with tasks.
 #[derive(Debug, Subcommand)]
 pub enum Task {
-    #[command(after_help = "Example:\n  frith task add -w my-app \"Explain the build in the README\" --body - < details.md")]
+    #[command(
+        after_help = "Example:\n  frith task add -w my-app \"Explain the build in the README\" --body - < details.md\n  frith task add -w my-app \"Update the dependencies\" --schedule \"30 9 * * 1-5\" --time-zone Europe/Berlin"
+    )]
     Add(task::Add),
-    #[command(visible_alias = "ls", after_help = "Example:\n  frith task list -w my-app --status notstarted,ongoing")]
+    #[command(
+        visible_alias = "ls",
+        after_help = "Example:\n  frith task list -w my-app --status notstarted,ongoing\n  frith task list -w my-app --status cron"
+    )]
     List(task::List),
     #[command(after_help = "Example:\n  frith task show 3fa9")]
     Show(task::Show),
-    #[command(after_help = "Example:\n  frith task edit 3fa9 --title \"Explain the build\" --first")]
+    #[command(
+        after_help = "Example:\n  frith task edit 3fa9 --title \"Explain the build\" --first\n  frith task edit 3fa9 --schedule \"0 8 1 * *\" --missed once\n  frith task edit 3fa9 --pause"
+    )]
     Edit(task::Edit),
     #[command(after_help = "Example:\n  frith task status 3fa9 completed")]
     Status(task::SetStatus),
@@ -392,7 +399,10 @@ pub fn command() -> clap::Command {
             set.mut_arg("status", |arg| arg.value_parser(statuses(&[Status::Cron])).hide_possible_values(true))
         });
         ["add", "edit"].into_iter().fold(task, |task, verb| {
-            task.mut_subcommand(verb, |verb| verb.mut_arg("assignee", |arg| arg.value_parser(assignees()).hide_possible_values(true)))
+            task.mut_subcommand(verb, |verb| {
+                let verb = verb.mut_arg("assignee", |arg| arg.value_parser(assignees()).hide_possible_values(true));
+                verb.mut_arg("missed", |arg| arg.value_parser(missed()).hide_possible_values(true))
+            })
         })
     })
 }
@@ -406,6 +416,11 @@ fn statuses(hidden: &[Status]) -> impl TypedValueParser<Value = Status> + use<> 
 /// The words for who is to do a task.
 fn assignees() -> impl TypedValueParser<Value = Assignee> + use<> {
     PossibleValuesParser::new(Assignee::ALL.map(|(_, word)| word)).try_map(|word| word.parse())
+}
+
+/// The words for what becomes of missed slots.
+fn missed() -> impl TypedValueParser<Value = Missed> + use<> {
+    PossibleValuesParser::new(Missed::ALL.map(|(_, word)| word)).try_map(|word| word.parse())
 }
 
 #[cfg(test)]

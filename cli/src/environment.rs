@@ -16,6 +16,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("FRITH_HOME", "where everything of the node lies, instead of ~/.frith"),
     ("FRITH_LOG", "what is logged, as in `debug` or `frith_actors=trace`, instead of `info`"),
     ("FRITH_FAULT", "the point at which a node under test ends itself"),
+    ("FRITH_CLOCK", "the time that a node or a command under test takes for the one at its start"),
     ("HOME", "the user's folder"),
     ("PATH", "where commands are found"),
     ("USER", "the user's name, under which what they do is recorded"),
@@ -79,7 +80,13 @@ fn is_command(path: &Path) -> bool {
 
 /// Now, by this machine's clock.
 pub fn now() -> Timestamp {
-    SystemClock.now()
+    clock().now()
+}
+
+/// This machine's clock, set to another time where a test wants it so.
+pub fn clock() -> SystemClock {
+    let set = read("FRITH_CLOCK").and_then(|text| text.to_str()?.parse().ok());
+    set.map_or_else(SystemClock::default, SystemClock::set_to)
 }
 
 #[cfg(test)]

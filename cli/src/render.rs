@@ -9,6 +9,7 @@ mod memory;
 mod node;
 mod paper;
 mod service;
+mod schedule;
 mod task;
 mod workspace;
 
@@ -139,6 +140,8 @@ mod tests {
             allow_all_commands: false,
             clear_context: None,
             moved_from: None,
+            schedule: None,
+            run_of: None,
         }
     }
 
@@ -162,6 +165,8 @@ mod tests {
             ],
             places: vec![app()],
             attachments: vec![attachment()],
+            schedule: None,
+            slots: vec![],
         }
     }
 
@@ -244,10 +249,11 @@ mod tests {
                 Task { assignee: Assignee::Person, ..task(70, "Decide", Status::NotStarted) },
             ],
             more: 4,
+            schedules: Vec::new(),
         };
         insta::assert_snapshot!("task_list_narrow", drawn(Some(70), |paper| tasks(&listed, false, paper)));
         insta::assert_snapshot!("task_list_no_terminal", drawn(None, |paper| tasks(&listed, false, paper)));
-        let none = Tasks { place: app(), tasks: Vec::new(), more: 0 };
+        let none = Tasks { place: app(), tasks: Vec::new(), more: 0, schedules: Vec::new() };
         insta::assert_snapshot!(
             "task_list_empty",
             drawn(None, |paper| tasks(&none, true, paper)) + &drawn(None, |paper| tasks(&none, false, paper))
@@ -265,7 +271,7 @@ mod tests {
 
     #[test]
     fn what_makes_one_thing_prints_one_line_or_the_full_id() {
-        let reply = TaskInfo { task: task(1, "Explain", Status::NotStarted), place: app() };
+        let reply = TaskInfo { task: task(1, "Explain", Status::NotStarted), place: app(), schedule: None };
         assert_eq!(drawn(None, |paper| added(&reply, paper)), "01010101 Explain\n");
         assert_eq!(drawn(None, |paper| task_is(&reply, "completed", paper)), "01010101 Explain: completed\n");
         assert_eq!(drawn(None, |paper| place_is(&place("app", PlaceKind::Workspace), "archived", paper)), "03030303 app: archived\n");
@@ -341,6 +347,8 @@ mod tests {
             troubles: vec!["place app failed 3 times".into()],
             team: Some(TeamId::from_bytes([0x7e; 16])),
             peers: Vec::new(),
+            schedules: 2,
+            next_run: Some(ago(-90)),
         };
         let up = Shown { node: up, service: Some("/home/ada/.config/systemd/user/frith.service".parse().unwrap()) };
         insta::assert_snapshot!("status", drawn(Some(110), |paper| status(&up, paper)));

@@ -5,9 +5,14 @@ use frith_store::{
     docs::log::Fact,
     error::Failure,
     id::{AgentId, CallId, OpenToken, PlaceId, TaskId, TeamId},
-    model::{Assignee, By, CheckoutKind, EndHow, PlaceKind, Status},
+    model::{Assignee, By, CheckoutKind, EndHow, Missed, PlaceKind, Schedule, Status},
     open::Tx,
+    rules::{
+        schedule::{Template, can_fire},
+        seat::can_decide,
+    },
     text::PathText,
+    time::Timestamp,
     tx::{NewPlace, NewTask, PlaceEdit, TaskEdit},
 };
 
@@ -44,6 +49,8 @@ pub enum Request {
     Move(TaskId, PlaceId),
     /// Add a message of this many bytes.
     Message(TaskId, usize),
+    /// Have what came of a template's slots recorded, with its run.
+    Fire(TaskId),
     /// Add to the log.
     Fact(Box<Fact>),
     /// Record the reply to a call.
@@ -82,10 +89,22 @@ pub fn carry_out(tx: &mut Tx<'_>, request: Request) -> Result<(), Failure> {
         Request::Status(id, status, token) => tx.set_status(id, status, token, &by)?,
         Request::Move(id, to) => tx.move_task(id, to, &by)?,
         Request::Message(id, length) => tx.add_message(id, &"m".repeat(length), &by)?,
+        Request::Fire(id) => fire(tx, id)?,
         Request::Fact(fact) => tx.append(*fact)?,
         Request::Call(call) => tx.record_call(call, b"reply")?,
     }
     Ok(())
+}
+
+/// What a node does when a slot has come.
+fn fire(tx: &mut Tx<'_>, id: TaskId) -> Result<(), Failure> {
+    let task = tx.task(id)?.filter(|task| task.schedule.is_some());
+    let place = task.as_ref().map(|task| tx.resolve(task.place)).transpose()?;
+    let (Some(task), Some(place)) = (task, place.map(|place| tx.place(place)).transpose()?.flatten()) else { return Ok(()) };
+    let last = tx.fired(id, Timestamp::from_ms(i64::MAX), 1)?;
+    let template = Template { task: &task, place: &place, parent: None, last: last.first() };
+    let plan = can_fire(template, can_decide(&place, tx.machine())?, tx.now())?;
+    tx.fire(&plan)
 }
 
 fn new_place(id: PlaceId, fork: bool) -> NewPlace {
@@ -132,7 +151,7 @@ impl Workload {
     pub fn request(&mut self) -> Request {
         let task = self.dice.pick(&self.tasks);
         let place = self.dice.pick(&self.places).unwrap_or(PlaceId::from_bytes(FIRST));
-        match (self.dice.below(14), task) {
+        match (self.dice.below(16), task) {
             (0, _) => self.new_place(),
             (1, _) => Request::SendDelay(place, self.dice.below(9) as u32),
             (2, _) => Request::Call(CallId::from_random(self.dice.bytes())),
@@ -147,6 +166,7 @@ impl Workload {
             (9, _) => self.log(place),
             (10, _) => Request::Rename(place, self.dice.below(3)),
             (11, _) => Request::Trash(place, self.dice.below(2) == 0),
+            (14 | 15, Some(task)) => Request::Fire(task),
             _ => self.new_task(place),
         }
     }
@@ -177,11 +197,23 @@ impl Workload {
             allow_all_commands: false,
             clear_context: None,
             token: OpenToken::from_random(self.dice.bytes()),
+            schedule: self.schedule(),
         }))
     }
 
+    /// Mostly none; else one whose slots lie in the past of any clock, or in its future.
+    fn schedule(&mut self) -> Option<Schedule> {
+        let from = [-40 * 86_400_000, 0][self.dice.below(2) as usize];
+        let missed = Missed::ALL[self.dice.below(2) as usize].0;
+        let paused = (self.dice.below(4) == 0).then(|| Timestamp::from_ms(from));
+        let expression = format!("{} 9 * * *", self.dice.below(60));
+        let schedule = Schedule { expression, time_zone: "Europe/Berlin".into(), missed, from: Timestamp::from_ms(from), paused };
+        (self.dice.below(3) == 0).then_some(schedule)
+    }
+
     fn edit(&mut self) -> TaskEdit {
-        match self.dice.below(4) {
+        match self.dice.below(5) {
+            4 => TaskEdit { schedule: Some(self.schedule()), ..TaskEdit::default() },
             0 => TaskEdit { title: Some(format!("title {}", self.dice.below(99))), ..TaskEdit::default() },
             1 => TaskEdit { body: Some("e".repeat(self.length())), ..TaskEdit::default() },
             2 => TaskEdit { position: Some(self.dice.below(5) as i64), ..TaskEdit::default() },

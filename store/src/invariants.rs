@@ -16,8 +16,9 @@ use crate::{
     error::StoreError,
     facts::{self, Chain},
     id::{MachineId, TaskId},
-    model::{Counts, Status, Task},
+    model::{Counts, Outcome, Status, Task},
     rows::{MemoryViews, Rows, Scan, Table},
+    time::Timestamp,
     view::{Space, TaskRow, View, holder_key, queue_key},
 };
 
@@ -42,6 +43,7 @@ pub fn all(view: &View<'_>, blobs: &dyn Blobs, machine: MachineId) -> Result<Vec
     let mut found = views_follow_from_facts(view, blobs)?;
     found.extend(each_task_has_one_place(view)?);
     found.extend(closed_when_every_opening_was_seen(view)?);
+    found.extend(one_task_for_a_slot(view)?);
     found.extend(held_by_one(view)?);
     let machines: BTreeSet<_> = view.machines()?.into_iter().map(|machine| machine.id).chain([machine]).collect();
     for machine in machines {
@@ -121,15 +123,43 @@ pub fn equal_frontiers_have_equal_views(a: &View<'_>, b: &View<'_>) -> Result<Ve
 pub fn closed_when_every_opening_was_seen(view: &View<'_>) -> Result<Vec<Violation>, StoreError> {
     let mut found = Vec::new();
     for (doc, meta) in facts::documents(view.rows())? {
-        let About::Task { task: id } = meta.about else { continue };
+        let Some(id) = meta.about.task() else { continue };
         let Some(document) = facts::load(view.rows(), doc)? else { continue };
         if TaskState::read(&document).is_none() {
             continue;
         }
-        let closed = view.task(id)?.is_some_and(|task| task.status.is_finished());
+        let status = view.task(id)?.map(|task| task.status);
+        // A template is neither: its schedule comes before what its tokens say.
+        if status == Some(Status::Cron) {
+            continue;
+        }
+        let closed = status.is_some_and(Status::is_finished);
         if closed != unseen_openings(&document)?.is_empty() {
             let word = if closed { "closed though an opening was not seen" } else { "open though every opening was seen" };
             found.push(violation(5, format!("task {id} is {word}")));
+        }
+    }
+    Ok(found)
+}
+
+/// 9: a slot of a schedule has one task, whose id follows from both, and what is said to have run did.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn one_task_for_a_slot(view: &View<'_>) -> Result<Vec<Violation>, StoreError> {
+    let mut found = Vec::new();
+    let mut runs = BTreeSet::new();
+    for (_, TaskRow { task, .. }) in task_rows(view)? {
+        let Some(run) = task.run_of else { continue };
+        if run.task() != task.id || !runs.insert((run.template, run.slot)) {
+            found.push(violation(9, format!("task {} is a second run of {} for {}", task.id, run.template, run.slot)));
+        }
+    }
+    for template in view.scheduled()? {
+        for fired in view.fired(template, Timestamp::from_ms(i64::MAX), usize::MAX)? {
+            if fired.outcome == Outcome::Ran && facts::meta(view.rows(), About::Run { template, slot: fired.slot }.doc_id())?.is_none() {
+                found.push(violation(9, format!("the run of {template} for {} was recorded and is not there", fired.slot)));
+            }
         }
     }
     Ok(found)

@@ -5,6 +5,7 @@
 pub mod id;
 pub mod text;
 pub mod time;
+pub mod schedule;
 pub mod model;
 pub mod refusal;
 pub mod rules;

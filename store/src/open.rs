@@ -354,6 +354,7 @@ mod tests {
             allow_all_commands: false,
             clear_context: None,
             token: OpenToken::from_bytes([id; 16]),
+            schedule: None,
         }
     }
 

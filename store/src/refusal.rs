@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     id::{AgentId, MIN_PREFIX, MachineId, PlaceId, TaskId},
     model::Status,
+    schedule::ScheduleFault,
     text::PathText,
     time::Timestamp,
 };
@@ -331,6 +332,27 @@ pub enum Refusal {
     /// A file did not arrive whole, as when the node ended on the way.
     #[error("`{name}` did not arrive whole, so nothing was attached")]
     UploadLost { name: String },
+    /// The text is no schedule.
+    #[error("{fault}")]
+    BadSchedule { fault: ScheduleFault },
+    /// No time zone has this name.
+    #[error("no time zone `{given}` is known")]
+    UnknownTimeZone { given: String },
+    /// The task has no schedule.
+    #[error("task {} `{}` has no schedule", task.id.short(), task.title)]
+    NoSchedule { task: TaskInTheWay },
+    /// A schedule's template has no status to set.
+    #[error("task {} `{}` is the template of a schedule: its status goes only with the schedule", task.id.short(), task.title)]
+    IsTemplate { task: TaskInTheWay },
+    /// An agent has the task in hand, so it cannot become a template.
+    #[error("task {} `{}` is in the hands of agent {} and cannot become a template", task.id.short(), task.title, agent.short())]
+    ScheduleInHand { task: TaskInTheWay, agent: AgentId },
+}
+
+impl From<ScheduleFault> for Refusal {
+    fn from(fault: ScheduleFault) -> Self {
+        Self::BadSchedule { fault }
+    }
 }
 
 impl Refusal {

@@ -1,6 +1,6 @@
 //! Points in time as facts carry them. Nothing here reads a clock.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -39,6 +39,22 @@ impl fmt::Display for Timestamp {
     }
 }
 
+impl FromStr for Timestamp {
+    type Err = NoTime;
+    fn from_str(text: &str) -> Result<Self, NoTime> {
+        let time: jiff::Timestamp = text.parse().map_err(|_| NoTime { given: text.to_owned() })?;
+        Ok(Self(time.as_millisecond()))
+    }
+}
+
+/// A text that is no point in time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is no time such as `2026-11-30T09:30:00Z`")]
+pub struct NoTime {
+    /// What was given.
+    pub given: String,
+}
+
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() { serializer.collect_str(self) } else { serializer.serialize_i64(self.0) }
@@ -50,9 +66,7 @@ impl<'de> Deserialize<'de> for Timestamp {
         if !deserializer.is_human_readable() {
             return i64::deserialize(deserializer).map(Self);
         }
-        let text = String::deserialize(deserializer)?;
-        let time: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
-        Ok(Self(time.as_millisecond()))
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 

@@ -10,12 +10,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    thread,
     time::Duration,
 };
 
 use frith_tests::{
     Sandbox,
-    seed::fill,
+    seed::{fill, fill_with_schedules},
     wait::{timed, wait_for},
 };
 
@@ -29,7 +30,7 @@ const FILES: usize = 4_000;
 type Measurement = (&'static str, fn());
 
 const MEASUREMENTS: &[Measurement] =
-    &[("list", list), ("start", start), ("status", status), ("worktree", worktree), ("copy", copy), ("next", next)];
+    &[("list", list), ("start", start), ("status", status), ("worktree", worktree), ("copy", copy), ("next", next), ("idle", idle)];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -150,6 +151,47 @@ fn next() {
     let (sandbox, _) = with_tasks(10_000);
     told("task next, 10,000 tasks", &runs(RUNS, |_| frith(&sandbox, &["task", "next", "-w", "app"])));
     told("task add, 10,000 tasks", &runs(RUNS, |_| frith(&sandbox, &["task", "add", "-w", "app", "one more"])));
+}
+
+/// How long an idle node is watched.
+const WATCHED: Duration = Duration::from_secs(60);
+/// How long it is left alone before, to settle what was written.
+const SETTLES: Duration = Duration::from_secs(10);
+
+fn idle() {
+    let sandbox = Sandbox::new();
+    sandbox.workspace("app");
+    fill_with_schedules(&sandbox, "app", 100_000, 1_000);
+    frith(&sandbox, &["task", "list", "-w", "app", "--limit", "1"]);
+    let status = sandbox.frith(["status", "--json"]).ok().json();
+    assert_eq!((status["schedules"].as_u64(), status["nextRun"].is_string()), (Some(1_000), true));
+    thread::sleep(SETTLES);
+    let before = worked(&sandbox);
+    thread::sleep(WATCHED);
+    let worked = worked(&sandbox) - before;
+    let percent = worked.as_secs_f64() / WATCHED.as_secs_f64() * 100.0;
+    println!("{:<64} {percent:.3} %, {worked:?}", "an idle node, 1,000 schedules, 100,000 tasks: work in a minute");
+    println!("{:<64} {:.1} MB", "its memory", resident_mb(&sandbox));
+}
+
+/// How long the node's threads have worked.
+#[cfg(target_os = "linux")]
+fn worked(sandbox: &Sandbox) -> Duration {
+    let threads = fs::read_dir(format!("/proc/{}/task", sandbox.nodes()[0].pid)).unwrap();
+    let of_one = |thread: std::io::Result<fs::DirEntry>| {
+        let told = fs::read_to_string(thread.unwrap().path().join("schedstat")).unwrap_or_default();
+        told.split(' ').next().and_then(|text| text.parse::<u64>().ok()).unwrap_or_default()
+    };
+    Duration::from_nanos(threads.map(of_one).sum())
+}
+
+/// How long the node's threads have worked.
+#[cfg(target_os = "macos")]
+fn worked(sandbox: &Sandbox) -> Duration {
+    let told = Command::new("ps").args(["-o", "time=", "-p", &sandbox.nodes()[0].pid.to_string()]).output().unwrap();
+    let told = String::from_utf8_lossy(&told.stdout);
+    let seconds = told.trim().split(':').map(|part| part.parse().unwrap_or(0.0)).fold(0.0, |sum, part: f64| sum * 60.0 + part);
+    Duration::from_secs_f64(seconds)
 }
 
 /// Fills a folder with files of a few kilobytes.

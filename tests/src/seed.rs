@@ -1,16 +1,16 @@
 //! Many tasks at once: written into a stopped node's store with the node's own key, as the node would have written them.
 
-use std::{path::Path, sync::Arc};
+use std::{ops::Range, path::Path, sync::Arc};
 
 use frith_net::key::MachineKey;
 use frith_store::{
     blobs::BlobFolder,
     error::Failure,
     id::{OpenToken, PlaceId, TaskId, TeamId},
-    model::{Assignee, By, PlaceKind, Status},
+    model::{Assignee, By, Missed, PlaceKind, Schedule, Status},
     open::{Disk, Identity, Options, Store, file_backend},
     time::Timestamp,
-    tx::{NewPlace, NewTask, Tx},
+    tx::{NewPlace, NewTask, TaskEdit, Tx},
 };
 
 use crate::Sandbox;
@@ -26,12 +26,21 @@ const ONGOING_EVERY: usize = 100;
 /// # Panics
 /// The store cannot be written.
 pub fn fill(sandbox: &Sandbox, place: &str, count: usize) -> String {
+    fill_with_schedules(sandbox, place, count, 0)
+}
+
+/// The same, where this many of the tasks, the last ones, are templates, each of which comes once a year.
+///
+/// # Panics
+/// The store cannot be written.
+pub fn fill_with_schedules(sandbox: &Sandbox, place: &str, count: usize, schedules: usize) -> String {
     let place: PlaceId = sandbox.show_place(place)["id"].as_str().and_then(|id| id.parse().ok()).expect("the place has an id");
     let _ = sandbox.frith(["down"]).ok();
     sandbox.wait_for_no_node();
     let key = MachineKey::load(&sandbox.home().join("key")).ok().flatten().expect("the node made a key");
     let store = open(&sandbox.home(), key);
     add_tasks(&store, place, count);
+    schedule(&store, count - schedules..count);
     store.close().expect("the store can be closed");
     id(0).to_string()
 }
@@ -70,6 +79,23 @@ fn add_tasks(store: &Store, place: PlaceId, count: usize) {
     }
 }
 
+/// Gives these tasks a schedule.
+fn schedule(store: &Store, tasks: Range<usize>) {
+    let starts = tasks.clone().step_by(BATCH);
+    for start in starts {
+        let mut batch = start..tasks.end.min(start + BATCH);
+        let written = store.write(time(start), move |tx| {
+            batch.try_for_each(|number| {
+                let expression = format!("{} {} 1 1 *", number % 60, number / 60 % 24);
+                let (time_zone, missed) = ("Europe/Berlin".to_owned(), Missed::Skip);
+                let schedule = Schedule { expression, time_zone, missed, from: tx.now(), paused: None };
+                tx.edit_task(id(number), TaskEdit { schedule: Some(Some(schedule)), ..TaskEdit::default() }, &ada())
+            })
+        });
+        written.expect("the store can be written");
+    }
+}
+
 fn open(home: &Path, key: MachineKey) -> Store {
     let identity = Identity { machine: key.machine(), incarnation: *b"measured", signer: Arc::new(key) };
     let path = home.join("store.redb");
@@ -98,6 +124,7 @@ pub fn add_task(tx: &mut Tx<'_>, place: PlaceId, number: usize) -> Result<(), Fa
         allow_all_commands: false,
         clear_context: None,
         token: OpenToken::from_random(spread(number, 1)),
+        schedule: None,
     };
     tx.create_task(task, &by)?;
     if number.is_multiple_of(ONGOING_EVERY) {

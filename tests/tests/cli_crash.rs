@@ -112,19 +112,26 @@ cut_at! { a_merge_that_deletes_the_folder:
     done = "merge.done",
 }
 
+cut_at! { a_slot_that_comes:
+    found_due = "schedule.due",
+    recorded_with_its_run = "schedule.fired",
+}
+
 #[test]
 fn there_is_a_cut_at_every_point() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let tree = frith_tests::tidy::Tree::read(root).unwrap();
     let actors = tree.rust().filter(|file| file.is_below("actors")).map(|file| file.product.with_strings.as_str());
     let strings: BTreeSet<_> = actors.flat_map(|text| text.split('"')).collect();
-    let all =
-        strings.into_iter().filter(|text| ["launch.", "folder.", "merge."].iter().any(|part| text.strip_prefix(part).is_some_and(is_step)));
+    let all = strings
+        .into_iter()
+        .filter(|text| ["launch.", "folder.", "merge.", "schedule."].iter().any(|part| text.strip_prefix(part).is_some_and(is_step)));
     // Taking back what failed is reached by no launch and no merge that goes well.
     let cut = [
         a_launch_in_a_new_worktree::POINTS,
         a_launch_in_a_new_copy::POINTS,
         a_merge_that_deletes_the_folder::POINTS,
+        a_slot_that_comes::POINTS,
         &["folder.drop-branch"],
     ]
     .concat();
@@ -213,4 +220,22 @@ fn merged_again(sandbox: &Sandbox, point: &str, fork: &str) {
         fs::read_dir(sandbox.home().join("forks")).map_or(true, |mut entries| entries.next().is_none()).then_some(())
     });
     wait_for(&format!("{point}: only the node runs"), || (sandbox.processes().len() == 1).then_some(()));
+}
+
+/// A slot makes its run once, whether the node ends before or after that is on disk.
+fn a_slot_that_comes(point: &str) {
+    let sandbox = Sandbox::new();
+    let at = |time: &str, fault: &str| sandbox.call(["up"]).env("FRITH_CLOCK", time).env("FRITH_FAULT", fault).run();
+    let _ = at("2026-03-27T06:00:00Z", "").ok();
+    sandbox.workspace("app");
+    let id = sandbox.frith(["task", "add", "-w", "app", "daily", "--quiet", "--schedule", "30 8 * * *"]).ok().id();
+    let _ = sandbox.frith(["down"]).ok();
+    sandbox.wait_for_no_node();
+    // The slot is due as the node starts, so that it may be gone before it has answered.
+    let _ = at("2026-03-27T08:30:05Z", point);
+    sandbox.wait_for_no_node();
+    let _ = at("2026-03-27T08:30:10Z", "").ok();
+    wait_for(&format!("{point}: the slot has its run"), || (sandbox.show_task(&id)["slots"][0]["outcome"] == "ran").then_some(()));
+    assert_eq!(sandbox.show_task(&id)["slots"].as_array().unwrap().len(), 1, "{point}");
+    assert_eq!(sandbox.titles("app"), ["daily", "daily"], "{point}: one template and one run");
 }

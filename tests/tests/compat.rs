@@ -16,14 +16,14 @@ use frith_store::{
         log::{ChainEnd, Entry, Fact, entry_hash},
         note::VersionRecord,
         outbox::{Outgoing, Recipient},
-        task::{HistoryRecord, MessageRecord, Progress},
+        task::{HistoryRecord, MessageRecord, Progress, ScheduleRecord},
         team::{signed_bytes, supervisor_of},
     },
     facts,
     id::{AgentId, BlobHash, CallId, MachineId, OpenToken, PlaceId, TaskId, TeamId, VersionHash, Writer},
     invariants,
     migrate::FORMAT,
-    model::{Assignee, By, CheckoutKind, EndHow, PlaceKind, ProcessRef, Status},
+    model::{Assignee, By, CheckoutKind, EndHow, Missed, Outcome, PlaceKind, ProcessRef, Skip, Status},
     open::{Disk, Identity, Options, Signer, Store, file_backend},
     rows::Table,
     time::Timestamp,
@@ -69,6 +69,7 @@ fn abouts() -> Vec<About> {
         About::Log { machine: machine(), segment: 3 },
         About::Outbox { machine: machine(), segment: 3 },
         About::Team { team: TeamId::from_bytes([4; 16]) },
+        About::Run { template: task(), slot: Timestamp::from_ms(1_700_000_000_000) },
         About::Note { place: place(), name: "memory.md".into(), part: 1 },
     ]
 }
@@ -119,6 +120,14 @@ fn facts_of_a_log() -> Vec<Fact> {
         },
         Fact::Released { task, place, epoch },
         Fact::Merge { fork: place, parent: PlaceId::from_bytes([9; 16]), epoch, by: person, moved: 300 },
+        Fact::Fired { template: task, place, epoch, slot: Timestamp::from_ms(1_700_000_040_000), outcome: Outcome::Ran },
+        Fact::Fired {
+            template: task,
+            place,
+            epoch,
+            slot: Timestamp::from_ms(1_700_000_100_000),
+            outcome: Outcome::Skipped { why: Skip::Paused, slots: 3 },
+        },
         Fact::Replaces { machine: MachineId::from_bytes([8; 8]), log: ChainEnd { entries: 300, hash: [7; 32] } },
     ]
 }
@@ -178,6 +187,12 @@ fn records_in_documents_stay() {
             encoded(&change),
             encoded(&Progress { status: Status::Ongoing, taken: Some(OpenToken::from_bytes([6; 16])) }),
             encoded(&Entry { number: 0, previous: [0; 32], at, fact: sent }),
+            encoded(&ScheduleRecord {
+                expression: "30 9 * * 1-5".into(),
+                time_zone: "Europe/Berlin".into(),
+                missed: Missed::Once,
+                from: at,
+            }),
             encoded(&VersionRecord { replaces: vec![VersionHash::from_bytes([7; 16])], by: By::Node, at, text: None }),
         ],
     );
@@ -264,6 +279,7 @@ fn write_store(path: &Path) {
         allow_all_commands: false,
         clear_context: None,
         token: OpenToken::from_bytes([n; 16]),
+        schedule: None,
     };
     let fork = PlaceId::from_bytes([5; 16]);
     let first = PlaceId::from_bytes(FIRST);

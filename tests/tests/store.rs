@@ -8,13 +8,13 @@ use frith_sim::workload::{FIRST, Request, Workload, carry_out, person};
 use frith_store::{
     blobs::BlobFolder,
     database::{Database, Keep, WriteRows},
-    docs::{About, CHANGES_MOST, log::Fact},
+    docs::{About, CHANGES_MOST, Document, log::Fact, task::TaskState},
     error::{Failure, StoreError},
-    facts::DocumentMeta,
+    facts::{self, DocumentMeta},
     id::{CallId, MachineId, OpenToken, PlaceId, TaskId},
     invariants,
     migrate::FORMAT,
-    model::{Assignee, By, Status},
+    model::{Assignee, By, Missed, Schedule, Status},
     open::{Disk, Identity, Options, Signer, Store, file_backend, file_backend_read_only},
     refusal::{PlaceNamed, Refusal},
     rows::{Key, RowsMut as _, Scan, Table, scan_prefix},
@@ -71,6 +71,7 @@ fn new_task(n: u8, assignee: Assignee) -> NewTask {
         allow_all_commands: false,
         clear_context: None,
         token: OpenToken::from_bytes([n; 16]),
+        schedule: None,
     }
 }
 
@@ -407,4 +408,43 @@ proptest! {
         give(&store, (0..requests).map(|_| workload.request()).collect());
         prop_assert_eq!(store.check().unwrap(), []);
     }
+}
+
+/// A store of its own with a template, whose slot at 9:00 has come; answers the beginning of its run.
+fn fired_alone(home: &Path, run: u8) -> (Store, Document) {
+    let store = open(home, run).unwrap();
+    give(&store, Workload::beginning());
+    let (expression, time_zone) = ("0 9 * * *".into(), "UTC".into());
+    let schedule = Schedule { expression, time_zone, missed: Missed::Once, from: Timestamp::from_ms(0), paused: None };
+    let template = NewTask { schedule: Some(schedule), ..new_task(1, Assignee::Agent) };
+    give(&store, vec![Request::Task(Box::new(template))]);
+    let nine = Timestamp::from_ms(9 * 3_600_000);
+    store.write(nine, |tx| carry_out(tx, Request::Fire(TaskId::from_bytes([1; 16])))).unwrap();
+    let document = store.read(|view| facts::load(view.rows(), run_at_nine().doc_id())).unwrap();
+    (store, document.unwrap())
+}
+
+fn run_at_nine() -> About {
+    About::Run { template: TaskId::from_bytes([1; 16]), slot: Timestamp::from_ms(9 * 3_600_000) }
+}
+
+#[test]
+fn d11_two_machines_that_fire_one_slot_make_one_task() {
+    let homes = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let (store, mut here) = fired_alone(homes[0].path(), 1);
+    let (_other, mut there) = fired_alone(homes[1].path(), 2);
+    let begins_alike = |document: &Document| document.changes().unwrap().swap_remove(0);
+    assert_eq!(begins_alike(&here), begins_alike(&there));
+    let changes = |document: &Document| document.changes().unwrap().into_iter().map(|change| change.bytes).collect::<Vec<_>>();
+    let (ours, theirs) = (changes(&here), changes(&there));
+    here.apply(theirs.iter().map(Vec::as_slice)).unwrap();
+    there.apply(ours.iter().map(Vec::as_slice)).unwrap();
+    let state = TaskState::read(&here).unwrap();
+    assert_eq!((&state, state.open.len()), (&TaskState::read(&there).unwrap(), 1));
+    let task = store.read(|view| view.task(run_at_nine().task().unwrap())).unwrap().unwrap();
+    assert_eq!((task.title.as_str(), task.status, task.created), ("task 1", Status::NotStarted, Timestamp::from_ms(9 * 3_600_000)));
+    let again = Timestamp::from_ms(9 * 3_600_000 + 60_000);
+    store.write(again, |tx| carry_out(tx, Request::Fire(TaskId::from_bytes([1; 16])))).unwrap();
+    assert_eq!(store.read(|view| view.fired(TaskId::from_bytes([1; 16]), again, 9)).unwrap().len(), 1);
+    assert_eq!(store.check().unwrap(), []);
 }

@@ -87,6 +87,10 @@ pub struct NodeStatus {
     pub team: Option<TeamId>,
     /// The other machines of the team.
     pub peers: Vec<Peer>,
+    /// How many tasks have a schedule.
+    pub schedules: u64,
+    /// When the next slot of a schedule comes, if one does.
+    pub next_run: Option<Timestamp>,
 }
 
 /// Another machine of the team.

@@ -2,7 +2,8 @@
 
 use frith_store::{
     id::{PlaceId, PlaceRef, TaskId, TaskRef},
-    model::{Assignee, Attachment, Message, Status, StatusChange, Task},
+    model::{Assignee, Attachment, Fired, Message, Missed, Skip, Status, StatusChange, Task},
+    time::Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,16 @@ pub struct Add {
     /// Ask for a fresh context before it is handed over, or not; the place's default when absent.
     #[arg(long, value_name = "BOOL")]
     pub clear_context: Option<bool>,
+    /// Make it a template that a run is made of whenever these five fields say so: minute (one number), hour, day of month,
+    /// month, day of week. Where both kinds of day are restricted, either is enough.
+    #[arg(long, value_name = "FIELDS")]
+    pub schedule: Option<String>,
+    /// The time zone of the schedule, as in `Europe/Berlin`; the machine's own when absent.
+    #[arg(long, value_name = "ZONE", requires = "schedule")]
+    pub time_zone: Option<String>,
+    /// What becomes of slots that come while the machine is off: skip, or once for the latest of them. Skip when absent.
+    #[arg(long, value_name = "WHAT", requires = "schedule")]
+    pub missed: Option<Missed>,
 }
 
 /// List the tasks of a place in the order of its queue.
@@ -62,7 +73,7 @@ pub struct Show {
     pub task: TaskRef,
 }
 
-/// Change a task's title, body, assignee or place in the queue.
+/// Change a task's title, body, assignee, place in the queue or schedule.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase")]
 pub struct Edit {
@@ -101,6 +112,31 @@ pub struct Edit {
     #[arg(long, value_name = "BOOL")]
     #[serde(default)]
     pub clear_context: Option<bool>,
+    /// When runs are made of it: minute (one number), hour, day of month, month, day of week. Where both kinds of day are
+    /// restricted, either is enough. A task without a schedule becomes a template by it.
+    #[arg(long, value_name = "FIELDS")]
+    #[serde(default)]
+    pub schedule: Option<String>,
+    /// Take its schedule away: it is an ordinary task again.
+    #[arg(long, conflicts_with_all = ["schedule", "time_zone", "missed", "pause", "resume"])]
+    #[serde(default)]
+    pub no_schedule: bool,
+    /// The time zone of its schedule, as in `Europe/Berlin`.
+    #[arg(long, value_name = "ZONE")]
+    #[serde(default)]
+    pub time_zone: Option<String>,
+    /// What becomes of slots that come while the machine is off: skip, or once for the latest of them.
+    #[arg(long, value_name = "WHAT")]
+    #[serde(default)]
+    pub missed: Option<Missed>,
+    /// Make no runs of it until it is resumed.
+    #[arg(long, conflicts_with = "resume")]
+    #[serde(default)]
+    pub pause: bool,
+    /// Make runs of it again; slots that came meanwhile are not made up for.
+    #[arg(long)]
+    #[serde(default)]
+    pub resume: bool,
 }
 
 /// Set a task's status.
@@ -159,6 +195,8 @@ pub struct TaskInfo {
     pub task: Task,
     /// The place it stands in, merged forks followed to their parent.
     pub place: PlaceName,
+    /// How its schedule stands, if it has one.
+    pub schedule: Option<ScheduleState>,
 }
 
 /// The tasks of a place.
@@ -171,6 +209,8 @@ pub struct Tasks {
     pub tasks: Vec<Task>,
     /// How many more there are behind the limit.
     pub more: u64,
+    /// How the schedules of those that have one stand, in the same order.
+    pub schedules: Vec<ScheduleState>,
 }
 
 /// A task whole.
@@ -191,6 +231,38 @@ pub struct TaskDetail {
     pub places: Vec<PlaceName>,
     /// The files that are attached to it, in the order in which they were.
     pub attachments: Vec<Attachment>,
+    /// How its schedule stands, if it has one.
+    pub schedule: Option<ScheduleState>,
+    /// What became of its latest slots, the latest first.
+    pub slots: Vec<Fired>,
+}
+
+/// How a schedule stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScheduleState {
+    /// The template.
+    pub task: TaskId,
+    /// The next slot that makes a run, as things stand; none while `skips` says why.
+    pub next_run: Option<Timestamp>,
+    /// The run that was made last.
+    pub last_run: Option<LastRun>,
+    /// Why slots make no runs now, if they make none.
+    pub skips: Option<Skip>,
+    /// This frith does not understand the schedule or does not know its time zone, so it makes no runs here.
+    pub unknown: bool,
+}
+
+/// The run that a template made last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastRun {
+    /// The run.
+    pub task: TaskId,
+    /// The slot it was made for.
+    pub slot: Timestamp,
+    /// Where it stands; none when it is no longer there.
+    pub status: Option<Status>,
 }
 
 /// Tasks that were moved.

@@ -15,6 +15,11 @@ use frith_store::{
 pub trait WallClock: Send + Sync {
     /// Now, by this machine's clock.
     fn now(&self) -> Timestamp;
+
+    /// The IANA name of this machine's time zone; `UTC` where that is not known.
+    fn time_zone(&self) -> String {
+        "UTC".to_owned()
+    }
 }
 
 /// What randomness is drawn for. Each purpose has a stream of its own, so drawing more for one moves no other.

@@ -1,5 +1,6 @@
 //! Handlers: find the records, ask a rule, carry out its plan, answer. Each runs inside one transaction and never waits.
 
+pub mod schedule;
 pub mod task;
 pub mod workspace;
 pub mod fork;

@@ -6,19 +6,22 @@ use frith_store::{
     docs::log::Fact,
     error::Failure,
     id::{CallId, OpenToken, PlaceId, TaskId, TaskRef},
-    model::{Assignee, Place, Status, Task},
+    model::{Assignee, Place, Schedule, Status, Task},
     refusal::Refusal,
     rules::{
         moves::{Standing, can_change, can_move, can_stand_by},
         place::can_write,
         queue::{NextPlan, can_take},
+        schedule::{SchedulePlan, Wanted, can_begin, can_schedule},
         seat::can_decide,
         task::{Side, Title, can_hold, can_say, can_set_status, can_title, position_first, position_now, reordered},
     },
+    time::Timestamp,
     tx::{NewTask, TaskEdit, Tx},
     view::View,
 };
 
+use super::schedule;
 use crate::{
     api::{task, workspace::PlaceName},
     caller::{Caller, parent_of},
@@ -40,12 +43,13 @@ pub struct Fresh {
 ///
 /// # Errors
 /// The place takes no writes, or the title or body is none.
-pub fn add(tx: &mut Tx<'_>, caller: &Caller, request: &task::Add, fresh: Fresh) -> Result<task::TaskInfo, Failure> {
+pub fn add(tx: &mut Tx<'_>, caller: &Caller, request: &task::Add, fresh: Fresh, zone: &str) -> Result<task::TaskInfo, Failure> {
     let place = caller.place(tx, request.workspace.as_ref())?;
     can_write(&place, parent_of(tx, &place)?.as_ref())?;
     let title = can_title(&request.title)?;
     let body = request.body.clone().unwrap_or_default();
     can_hold(&body)?;
+    let schedule = begun(request, zone, tx.now())?;
     let position = if request.first { position_first(first_position(tx, place.id)?, tx.now()) } else { position_now(tx.now()) };
     let id = TaskId::from_random(fresh.id);
     let new = NewTask {
@@ -58,16 +62,25 @@ pub fn add(tx: &mut Tx<'_>, caller: &Caller, request: &task::Add, fresh: Fresh) 
         allow_all_commands: request.allow_all_commands,
         clear_context: request.clear_context,
         token: fresh.token,
+        schedule,
     };
     tx.create_task(new, &caller.by())?;
-    info(tx, id, &place)
+    info(tx, id, &place, tx.now())
+}
+
+/// The schedule of a task that is to be a template.
+fn begun(request: &task::Add, zone: &str, now: Timestamp) -> Result<Option<Schedule>, Refusal> {
+    let Some(expression) = request.schedule.as_deref() else { return Ok(None) };
+    let time_zone = request.time_zone.as_deref();
+    let wanted = Wanted { expression: Some(expression), time_zone, missed: request.missed, ..Wanted::default() };
+    Ok(can_begin(&wanted, zone, now)?.into_schedule())
 }
 
 /// The tasks of a place in the order of its queue.
 ///
 /// # Errors
 /// The place is none the caller may see.
-pub fn list(view: &View<'_>, caller: &Caller, request: &task::List) -> Result<task::Tasks, Failure> {
+pub fn list(view: &View<'_>, caller: &Caller, request: &task::List, now: Timestamp) -> Result<task::Tasks, Failure> {
     let place = caller.place(view, request.workspace.as_ref())?;
     let needle = request.grep.as_ref().map(|text| text.to_lowercase());
     let limit = request.limit.map_or(usize::MAX, |limit| limit as usize);
@@ -81,25 +94,29 @@ pub fn list(view: &View<'_>, caller: &Caller, request: &task::List) -> Result<ta
         }
         if tasks.len() < limit { tasks.push(task) } else { more += 1 }
     }
-    Ok(task::Tasks { place: name(&place), tasks, more })
+    let templates = tasks.iter().filter(|task| task.schedule.is_some());
+    let schedules = templates.map(|task| schedule::state(view, task, now)).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    Ok(task::Tasks { place: name(&place), tasks, more, schedules })
 }
 
 /// A task whole.
 ///
 /// # Errors
 /// It is none the caller may see.
-pub fn show(view: &View<'_>, caller: &Caller, request: &task::Show) -> Result<task::TaskDetail, Failure> {
+pub fn show(view: &View<'_>, caller: &Caller, request: &task::Show, now: Timestamp) -> Result<task::TaskDetail, Failure> {
     let standing = find(view, caller, &request.task)?;
-    detail(view, standing)
+    detail(view, standing, now)
 }
 
-/// Changes a task's texts or its place in the queue.
+/// Changes a task's texts, its place in the queue or its schedule.
 ///
 /// # Errors
 /// Nothing was named, the place takes no writes, or a new value is none.
-pub fn edit(tx: &mut Tx<'_>, caller: &Caller, request: &task::Edit) -> Result<task::TaskInfo, Failure> {
+pub fn edit(tx: &mut Tx<'_>, caller: &Caller, request: &task::Edit, zone: &str) -> Result<task::TaskInfo, Failure> {
     let standing = find(tx, caller, &request.task)?;
     can_change(&standing)?;
+    let wanted = wanted(request);
+    let schedule = can_schedule(&standing.task, &wanted, zone, tx.now())?;
     let edit = TaskEdit {
         title: request.title.as_deref().map(can_title).transpose()?.map(Title::into_string),
         body: request.body.clone(),
@@ -107,18 +124,30 @@ pub fn edit(tx: &mut Tx<'_>, caller: &Caller, request: &task::Edit) -> Result<ta
         position: None,
         allow_all_commands: request.allow_all_commands,
         clear_context: request.clear_context.map(Some),
+        schedule: schedule.map(SchedulePlan::into_schedule),
     };
     request.body.as_deref().map_or(Ok(()), can_hold)?;
     let reorders = request.first || request.before.is_some() || request.after.is_some();
     let edits = edit != TaskEdit::default();
-    if !reorders && !edits {
+    if !reorders && !edits && wanted == Wanted::default() {
         return Err(Refusal::NothingToChange.into());
     }
     reorder(tx, caller, request, &standing)?;
     if edits {
         tx.edit_task(standing.task.id, edit, &caller.by())?;
     }
-    info(tx, standing.task.id, &standing.place)
+    info(tx, standing.task.id, &standing.place, tx.now())
+}
+
+/// What is asked of a task's schedule.
+fn wanted(request: &task::Edit) -> Wanted<'_> {
+    Wanted {
+        expression: request.schedule.as_deref(),
+        time_zone: request.time_zone.as_deref(),
+        missed: request.missed,
+        paused: if request.pause { Some(true) } else { request.resume.then_some(false) },
+        removed: request.no_schedule,
+    }
 }
 
 /// Puts a task where it was asked to stand in its queue.
@@ -156,7 +185,7 @@ pub fn set_status(tx: &mut Tx<'_>, caller: &Caller, request: &task::SetStatus, f
     if let Some(plan) = can_set_status(&standing.task, request.status)? {
         tx.set_status(standing.task.id, plan.status(), fresh.token, &caller.by())?;
     }
-    info(tx, standing.task.id, &standing.place)
+    info(tx, standing.task.id, &standing.place, tx.now())
 }
 
 /// Moves tasks to another place, all or none.
@@ -207,8 +236,8 @@ pub fn next(tx: &mut Tx<'_>, caller: &Caller, request: &task::Next, call: CallId
             take.task()
         }
     };
-    let standing = caller.standing(tx, require(tx, id)?)?;
-    detail(tx, standing)
+    let (standing, now) = (caller.standing(tx, require(tx, id)?)?, tx.now());
+    detail(tx, standing, now)
 }
 
 /// A task that somebody named, with the place it stands in.
@@ -225,11 +254,15 @@ fn require(view: &View<'_>, id: TaskId) -> Result<Task, Failure> {
     Ok(view.task(id)?.ok_or_else(unknown)?)
 }
 
-fn info(view: &View<'_>, id: TaskId, place: &Place) -> Result<task::TaskInfo, Failure> {
-    Ok(task::TaskInfo { task: require(view, id)?, place: name(place) })
+fn info(view: &View<'_>, id: TaskId, place: &Place, now: Timestamp) -> Result<task::TaskInfo, Failure> {
+    let task = require(view, id)?;
+    Ok(task::TaskInfo { schedule: schedule::state(view, &task, now)?, task, place: name(place) })
 }
 
-fn detail(view: &View<'_>, standing: Standing) -> Result<task::TaskDetail, Failure> {
+/// How many slots a task is shown with.
+const SLOTS_SHOWN: usize = 10;
+
+fn detail(view: &View<'_>, standing: Standing, now: Timestamp) -> Result<task::TaskDetail, Failure> {
     let id = standing.task.id;
     let history = view.history(id)?;
     let named: BTreeSet<PlaceId> = history.iter().filter_map(|change| change.moved_to).collect();
@@ -241,6 +274,8 @@ fn detail(view: &View<'_>, standing: Standing) -> Result<task::TaskDetail, Failu
         places: places.map(|place| place.map(|place| name(&place))).collect::<Result<_, _>>()?,
         history,
         attachments: view.attachments(id)?,
+        schedule: schedule::state(view, &standing.task, now)?,
+        slots: view.fired(id, Timestamp::from_ms(i64::MAX), SLOTS_SHOWN)?,
         task: standing.task,
     })
 }

@@ -26,6 +26,7 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         ("service", shown.service.as_ref().map_or("not installed".into(), ToString::to_string)),
         ("agents", format!("{} of at most {}", reply.agents.len(), reply.max_agents)),
         ("places", reply.places.to_string()),
+        ("schedules", schedules(reply, paper)),
         ("store", format!("{}, {}", count(reply.documents, "document"), bytes(reply.store_bytes))),
     ]);
     for warning in warnings(reply) {
@@ -42,6 +43,14 @@ fn team(reply: &NodeStatus) -> String {
     let id = reply.team.map(|team| team.short()).unwrap_or_default();
     let names: Vec<_> = reply.peers.iter().map(|peer| format!("{} {}", peer.name, peer.machine.short())).collect();
     if names.is_empty() { format!("{id}, alone") } else { format!("{id}, with {}", names.join(", ")) }
+}
+
+fn schedules(reply: &NodeStatus, paper: &Paper) -> String {
+    match (reply.schedules, reply.next_run) {
+        (0, _) => String::new(),
+        (number, Some(next)) => format!("{number}, next run {}", paper.until(next)),
+        (number, None) => format!("{number}, no run to come"),
+    }
 }
 
 fn warnings(reply: &NodeStatus) -> Vec<String> {

@@ -133,6 +133,11 @@ impl Paper {
         ago(self.look.now, then)
     }
 
+    /// How far ahead something is.
+    pub fn until(&self, then: Timestamp) -> String {
+        until(self.look.now, then)
+    }
+
     fn paint(&self, text: &str, code: &str) -> String {
         if self.look.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
@@ -143,7 +148,7 @@ const GAP: u16 = 2;
 /// What a column that may be cut keeps as long as others can go.
 const DECENT: u16 = 20;
 /// The columns that go on a narrow terminal, the least important first.
-const EXPENDABLE: [&str; 7] = ["CHANGED", "FOLDER", "WATCHED BY", "STARTED", "AGENT", "WITH", "TASKS"];
+const EXPENDABLE: [&str; 9] = ["CHANGED", "TIME ZONE", "LAST RUN", "FOLDER", "WATCHED BY", "STARTED", "AGENT", "WITH", "TASKS"];
 /// What is never cut, besides the first column.
 const WHOLE: [&str; 1] = ["STATUS"];
 
@@ -189,6 +194,15 @@ fn fitted(head: &[&str], widths: &[u16], empty: &[bool], most: u16) -> Vec<(usiz
 
 /// The steps in which people count time: up to how many seconds, seconds of one, word.
 const STEPS: [(u64, u64, &str); 3] = [(3600, 60, "min"), (48 * 3600, 3600, "h"), (60 * 86400, 86400, "days")];
+
+fn until(now: Timestamp, then: Timestamp) -> String {
+    let seconds = then.ms_since(now) / 1000;
+    if seconds < 60 {
+        return "in less than a minute".into();
+    }
+    let step = STEPS.iter().find(|(most, _, _)| seconds < *most);
+    step.map_or_else(|| then.to_string().chars().take(10).collect(), |(_, one, word)| format!("in {} {word}", seconds / one))
+}
 
 fn ago(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.ms_since(then) / 1000;

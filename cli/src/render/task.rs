@@ -1,6 +1,6 @@
 //! Tasks: made, listed, shown, handed out, moved.
 
-use frith_actors::api::task::{MovedTasks, Replied, TaskDetail, TaskInfo, Tasks};
+use frith_actors::api::task::{MovedTasks, Replied, ScheduleState, TaskDetail, TaskInfo, Tasks};
 use frith_store::{
     id::PlaceId,
     model::{Assignee, By, Message, Task},
@@ -9,6 +9,7 @@ use frith_store::{
 use super::{
     attachment::attachments,
     paper::{Paper, by, count},
+    schedule,
 };
 use crate::shell::quoted;
 
@@ -26,7 +27,8 @@ pub fn task_is(reply: &TaskInfo, what: &str, paper: &mut Paper) {
     if paper.look.quiet {
         return paper.line(reply.task.id.to_string());
     }
-    paper.line(format!("{} {}: {what}", reply.task.id.short(), reply.task.title));
+    let next = reply.schedule.as_ref().map(|state| format!(", {}", schedule::next_in_a_list(state, paper)));
+    paper.line(format!("{} {}: {what}{}", reply.task.id.short(), reply.task.title, next.unwrap_or_default()));
 }
 
 /// The tasks of a place: all of them, or those that were asked for.
@@ -41,15 +43,21 @@ pub fn tasks(reply: &Tasks, filtered: bool, paper: &mut Paper) {
             false => format!("no tasks in {place}; add one: frith task add -w {} \"<title>\"", quoted(place)),
         });
     }
-    let rows: Vec<_> = reply.tasks.iter().map(|task| row(task, paper)).collect();
-    paper.table(["ID", "STATUS", "WITH", "CHANGED", "TITLE"], rows);
+    if reply.tasks.iter().all(|task| task.schedule.is_some()) {
+        schedule::table(reply, paper);
+    } else {
+        let state = |task: &Task| reply.schedules.iter().find(|state| state.task == task.id);
+        let rows: Vec<_> = reply.tasks.iter().map(|task| row(task, state(task), paper)).collect();
+        paper.table(["ID", "STATUS", "WITH", "CHANGED", "TITLE"], rows);
+    }
     if reply.more > 0 {
         paper.line(format!("and {} more", reply.more));
     }
 }
 
-fn row(task: &Task, paper: &Paper) -> [String; 5] {
-    [task.id.short(), task.status.word().to_owned(), with(task), paper.ago(task.changed), task.title.clone()]
+fn row(task: &Task, schedule: Option<&ScheduleState>, paper: &Paper) -> [String; 5] {
+    let with = schedule.map_or_else(|| with(task), |state| schedule::next_in_a_list(state, paper));
+    [task.id.short(), task.status.word().to_owned(), with, paper.ago(task.changed), task.title.clone()]
 }
 
 /// Who has a task, or who is to do it.
@@ -73,7 +81,7 @@ pub fn show_task(reply: &TaskDetail, paper: &mut Paper) {
         return paper.line(task.id.to_string());
     }
     paper.heading(&task.title);
-    paper.facts(&[
+    let mut facts = vec![
         ("id", task.id.to_string()),
         ("place", reply.place.name.clone()),
         ("status", task.status.word().to_owned()),
@@ -82,13 +90,17 @@ pub fn show_task(reply: &TaskDetail, paper: &mut Paper) {
         ("changed", paper.ago(task.changed)),
         ("allowed", if task.allow_all_commands { "every command".into() } else { String::new() }),
         ("context", if task.clear_context == Some(true) { "fresh".into() } else { String::new() }),
-    ]);
+        ("run of", task.run_of.as_ref().map(schedule::run_of).unwrap_or_default()),
+    ];
+    facts.extend(schedule::facts(task, reply.schedule.as_ref(), paper));
+    paper.facts(&facts);
     if !reply.body.is_empty() {
         paper.gap();
         paper.block(&reply.body);
     }
     attachments(&reply.attachments, paper);
     thread(&reply.thread, paper);
+    schedule::slots(reply, paper);
     history(reply, paper);
 }
 

@@ -5,10 +5,10 @@ use crate::{
     docs::log::{Entry, Fact},
     error::StoreError,
     id::{AgentId, MachineId, PlaceId},
-    model::{Agent, AgentEnd, By, Checkout, EndHow, Launched, Merged, Seat},
+    model::{Agent, AgentEnd, By, Checkout, EndHow, Fired, Launched, Merged, Seat},
     rows::{Table, get_as},
     time::Timestamp,
-    view::{MergedRow, ReplacedRow, SeatRow, Space, TakenRow},
+    view::{MergedRow, ReplacedRow, SeatRow, Space, TakenRow, fired_key},
 };
 
 impl Deriver<'_> {
@@ -52,6 +52,9 @@ impl Deriver<'_> {
                 self.merge(fork, &MergedRow { merged, epoch, entry: hash })
             }
             Fact::Replaces { machine: gone, .. } => self.replaced(gone, &ReplacedRow { by: machine, at, entry: hash }),
+            Fact::Fired { template, slot, outcome, .. } => {
+                self.put(Space::Fired, &fired_key(template, slot).bytes(machine.as_bytes()), &Fired { slot, outcome, machine, at })
+            }
         }
     }
 

@@ -39,7 +39,7 @@ impl<'a> Deriver<'a> {
     /// The document has no genesis, or a row cannot be read or written.
     pub fn document(&self, document: &Document) -> Result<(), StoreError> {
         match document.about()? {
-            About::Task { task } => self.task(task, document, None),
+            about @ (About::Task { .. } | About::Run { .. }) => about.task().map_or(Ok(()), |task| self.task(task, document, None)),
             About::Thread { task, .. } => self.thread(task, document, None),
             About::Place { .. } => self.place(document),
             About::Team { .. } => self.team(document),

@@ -89,6 +89,8 @@ impl Deriver<'_> {
             allow_all_commands: state.allow_all_commands,
             clear_context: state.clear_context,
             moved_from: state.moved_from,
+            schedule: state.schedule,
+            run_of: state.run_of,
         };
         Ok(TaskRow { task, open: state.open, taken, counter: thread.counter, latest: thread.latest })
     }
@@ -121,6 +123,7 @@ impl Deriver<'_> {
         let old = old.map(|row| row.task);
         self.exchange(old.as_ref().and_then(offered), offered(&new.task))?;
         self.exchange(held(old.as_ref())?, held(Some(&new.task))?)?;
+        self.exchange(old.as_ref().and_then(scheduled), scheduled(&new.task))?;
         self.count(old.as_ref(), &new.task)
     }
 
@@ -258,6 +261,10 @@ fn offered(task: &Task) -> Option<Key> {
         (None, Status::NotStarted) if task.assignee == crate::model::Assignee::Agent => Some(offer_key(task, Offer::Waiting)),
         (None, _) => None,
     }
+}
+
+fn scheduled(task: &Task) -> Option<Key> {
+    task.schedule.as_ref().map(|_| Space::Scheduled.key().bytes(task.id.as_bytes()))
 }
 
 fn held(task: Option<&Task>) -> Result<Option<Key>, StoreError> {

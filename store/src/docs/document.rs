@@ -74,7 +74,8 @@ impl Document {
         let header = document.encode(&Header { format: FORMAT, about: about.clone() })?;
         let change = document.edit(writer, Timestamp::default(), |tx, _| {
             tx.put(ROOT, HEADER, header)?;
-            about.maps().iter().try_for_each(|map| tx.put_object(ROOT, *map, ObjType::Map).map(drop))
+            about.maps().iter().try_for_each(|map| tx.put_object(ROOT, *map, ObjType::Map).map(drop))?;
+            about.token().map_or(Ok(()), |token| super::task::open(tx, token))
         })?;
         let change = change.ok_or(StoreError::Document { doc: id, fault: DocumentFault::HeadsDiffer })?;
         Ok((document, change))

@@ -11,7 +11,7 @@ use super::{Document, map_in};
 use crate::{
     error::StoreError,
     id::{AgentId, CallId, MachineId, OpenToken, PlaceId, TaskId},
-    model::{By, CheckoutKind, EndHow, ProcessRef},
+    model::{By, CheckoutKind, EndHow, Outcome, ProcessRef},
     text::PathText,
     time::Timestamp,
 };
@@ -139,6 +139,19 @@ pub enum Fact {
         machine: MachineId,
         /// Where its log ended.
         log: ChainEnd,
+    },
+    /// A slot of a schedule came.
+    Fired {
+        /// The task with the schedule.
+        template: TaskId,
+        /// The place it stood in.
+        place: PlaceId,
+        /// The epoch of that place's seat.
+        epoch: u64,
+        /// The slot.
+        slot: Timestamp,
+        /// What became of it.
+        outcome: Outcome,
     },
 }
 

@@ -10,8 +10,9 @@ use automerge::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{BlobHash, DocId, MachineId, PlaceId, TaskId, TeamId, Writer},
-    model::PlaceKind,
+    id::{BlobHash, DocId, MachineId, OpenToken, PlaceId, TaskId, TeamId, Writer},
+    model::{PlaceKind, RunOf},
+    time::Timestamp,
 };
 
 pub mod attachment;
@@ -83,6 +84,13 @@ pub enum About {
         /// 0, then 1 once that is full, and so on.
         part: u32,
     },
+    /// A task that a schedule made: its id and its first token follow from both.
+    Run {
+        /// The task whose schedule made it.
+        template: TaskId,
+        /// The slot it was made for.
+        slot: Timestamp,
+    },
 }
 
 /// The first register of every document.
@@ -123,19 +131,42 @@ impl About {
             Self::Outbox { machine, segment } => (7, Some(*machine), segment.to_be_bytes().to_vec()),
             Self::Team { team } => (8, None, team.as_bytes().to_vec()),
             Self::Note { place, name, part } => (3, None, [&place.as_bytes()[..], &part.to_be_bytes(), name.as_bytes()].concat()),
+            Self::Run { template, slot } => Self::Task { task: RunOf { template: *template, slot: *slot }.task() }.identity(),
         }
     }
 
     /// The maps that its genesis makes: a map made later by two writers would hide one side.
     fn maps(&self) -> &'static [&'static str] {
         match self {
-            Self::Task { .. } => &[task::OPEN, task::MESSAGES, task::HISTORY],
+            Self::Task { .. } | Self::Run { .. } => &[task::OPEN, task::MESSAGES, task::HISTORY],
             Self::Thread { .. } => &[task::MESSAGES],
             Self::Log { .. } | Self::Outbox { .. } => &[log::ENTRIES],
             Self::Team { .. } => &[team::MEMBERS, team::NAMES],
             Self::Place { .. } => &[],
             Self::Note { .. } => &[note::VERSIONS],
         }
+    }
+
+    /// The task whose own document it is.
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::Task { task } => Some(*task),
+            Self::Run { .. } => self.run_of().map(|run| run.task()),
+            _ => None,
+        }
+    }
+
+    /// The template and the slot of a run.
+    pub fn run_of(&self) -> Option<RunOf> {
+        match self {
+            Self::Run { template, slot } => Some(RunOf { template: *template, slot: *slot }),
+            _ => None,
+        }
+    }
+
+    /// The token that its genesis puts.
+    fn token(&self) -> Option<OpenToken> {
+        self.run_of().map(|run| run.token())
     }
 
     /// The writer of its first change.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Document, Text, add_to_map, map_in, parse_record_key};
 use crate::{
     id::{OpenToken, PlaceId, Writer},
-    model::{Assignee, By, Status},
+    model::{Assignee, By, Missed, RunOf, Schedule, Status},
     time::Timestamp,
 };
 
@@ -33,6 +33,8 @@ const PROGRESS: &str = "progress";
 const CLOSED_AS: &str = "closed-as";
 const ALLOW_ALL: &str = "allow-all";
 const CLEAR_CONTEXT: &str = "clear-context";
+const SCHEDULE: &str = "schedule";
+const PAUSED: &str = "paused";
 
 /// The most messages in a task's own document; later ones go to documents of their own, as many in each.
 pub const MESSAGES_MOST: u32 = 500;
@@ -44,6 +46,27 @@ pub struct Progress {
     pub status: Status,
     /// The token of the taking that counts.
     pub taken: Option<OpenToken>,
+}
+
+/// A schedule as its register holds it. That it is paused is a register of its own, so that pausing and changing it meet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScheduleRecord {
+    /// Five fields.
+    pub expression: String,
+    /// The name of the time zone.
+    pub time_zone: String,
+    /// What becomes of missed slots.
+    pub missed: Missed,
+    /// Slots up to this moment do not count.
+    pub from: Timestamp,
+}
+
+impl ScheduleRecord {
+    /// What the register holds of a schedule.
+    pub fn of(schedule: &Schedule) -> Self {
+        let Schedule { expression, time_zone, missed, from, .. } = schedule.clone();
+        Self { expression, time_zone, missed, from }
+    }
 }
 
 /// A message as the document holds it.
@@ -116,6 +139,10 @@ pub struct TaskState {
     pub allow_all_commands: bool,
     /// Whether it asks for a fresh context.
     pub clear_context: Option<bool>,
+    /// When it makes runs.
+    pub schedule: Option<Schedule>,
+    /// What it is a run of.
+    pub run_of: Option<RunOf>,
 }
 
 impl TaskState {
@@ -138,11 +165,24 @@ impl TaskState {
             open: open.keys().filter_map(|token| token.parse().ok()).collect(),
             allow_all_commands: root.flag(ALLOW_ALL).unwrap_or_default(),
             clear_context: root.flag(CLEAR_CONTEXT),
+            schedule: root.record(SCHEDULE).map(|record: ScheduleRecord| Schedule {
+                expression: record.expression,
+                time_zone: record.time_zone,
+                missed: record.missed,
+                from: record.from,
+                paused: root.number(PAUSED).map(Timestamp::from_ms),
+            }),
+            run_of: document.about().ok()?.run_of(),
         })
     }
 
     /// Where the task stands.
     pub fn status(&self) -> Status {
+        if self.schedule.is_some() { Status::Cron } else { self.status_without_schedule() }
+    }
+
+    /// Where it stands once its schedule is gone.
+    pub fn status_without_schedule(&self) -> Status {
         if self.open.is_empty() { self.closed_as } else { self.progress.status }
     }
 
@@ -192,8 +232,12 @@ pub struct Birth {
     pub allow_all_commands: bool,
     /// Whether it asks for a fresh context.
     pub clear_context: Option<bool>,
-    /// The token that opens it.
-    pub token: OpenToken,
+    /// The token that opens it; a run has its own from its genesis.
+    pub token: Option<OpenToken>,
+    /// When it makes runs, as the bytes of a [`ScheduleRecord`].
+    pub schedule: Option<Vec<u8>>,
+    /// When somebody made it, or the slot it was made for.
+    pub created: Timestamp,
 }
 
 /// Writes a new task's registers.
@@ -202,13 +246,14 @@ pub(crate) fn give_birth(tx: &mut Transaction<'_>, birth: Birth) -> Result<(), A
     tx.put(ROOT, BODY, birth.body)?;
     tx.put(ROOT, PLACE, birth.place.as_bytes().to_vec())?;
     tx.put(ROOT, POSITION, birth.position)?;
-    tx.put(ROOT, CREATED, birth.at.ms())?;
+    tx.put(ROOT, CREATED, birth.created.ms())?;
     tx.put(ROOT, CREATED_BY, birth.by)?;
     set_assignee(tx, birth.assignee)?;
     set_allow_all(tx, birth.allow_all_commands)?;
     set_clear_context(tx, birth.clear_context)?;
+    birth.schedule.map_or(Ok(()), |schedule| set_schedule(tx, Some(schedule)))?;
     touch(tx, birth.at)?;
-    open(tx, birth.token)
+    birth.token.map_or(Ok(()), |token| open(tx, token))
 }
 
 /// Says when the task changed.
@@ -242,6 +287,20 @@ pub(crate) fn set_clear_context(tx: &mut Transaction<'_>, clear: Option<bool>) -
     match clear {
         Some(clear) => tx.put(ROOT, CLEAR_CONTEXT, clear),
         None if tx.get(ROOT, CLEAR_CONTEXT)?.is_some() => tx.put(ROOT, CLEAR_CONTEXT, ScalarValue::Null),
+        None => Ok(()),
+    }
+}
+
+/// Sets when the task makes runs, or that it makes none; `schedule` are the bytes of a [`ScheduleRecord`].
+pub(crate) fn set_schedule(tx: &mut Transaction<'_>, schedule: Option<Vec<u8>>) -> Result<(), AutomergeError> {
+    tx.put(ROOT, SCHEDULE, schedule.map_or(ScalarValue::Null, ScalarValue::Bytes))
+}
+
+/// Says since when the schedule is paused, or that it is not.
+pub(crate) fn set_paused(tx: &mut Transaction<'_>, paused: Option<Timestamp>) -> Result<(), AutomergeError> {
+    match paused {
+        Some(since) => tx.put(ROOT, PAUSED, since.ms()),
+        None if tx.get(ROOT, PAUSED)?.is_some() => tx.put(ROOT, PAUSED, ScalarValue::Null),
         None => Ok(()),
     }
 }
@@ -382,7 +441,9 @@ mod tests {
             by: postcard::to_stdvec(&By::Node).unwrap(),
             allow_all_commands: false,
             clear_context: None,
-            token: OpenToken::from_bytes([255; 16]),
+            token: Some(OpenToken::from_bytes([255; 16])),
+            schedule: None,
+            created: Timestamp::from_ms(1),
         };
         world.edit(0, |tx, _| give_birth(tx, birth));
         (1..REPLICAS).for_each(|to| world.fetch(0, to));
@@ -467,6 +528,46 @@ mod tests {
                 prop_assert_eq!(PlaceState::read(&other, &|text| format!("{text:?}")).unwrap(), state.clone());
             }
         }
+    }
+
+    /// What a machine adds to the beginning of a run.
+    fn make_run(document: &mut Document, machine: usize, place: u8) -> Vec<u8> {
+        let birth = Birth {
+            title: "daily".into(),
+            body: postcard::to_stdvec(&Text::Inline("text".into())).unwrap(),
+            place: PlaceId::from_bytes([place; 16]),
+            assignee: Assignee::Agent,
+            position: 0,
+            at: Timestamp::from_ms(5),
+            by: postcard::to_stdvec(&By::Node).unwrap(),
+            allow_all_commands: false,
+            clear_context: None,
+            token: None,
+            schedule: None,
+            created: Timestamp::from_ms(1),
+        };
+        document.edit(writer(machine), Timestamp::from_ms(5), |tx, _| give_birth(tx, birth)).unwrap().unwrap().bytes
+    }
+
+    #[test]
+    fn d11_a_run_that_another_machine_makes_late_takes_nothing_back() {
+        let about = About::Run { template: TaskId::from_bytes([1; 16]), slot: Timestamp::from_ms(60_000) };
+        let (mut here, genesis) = Document::born(&about).unwrap();
+        let (mut there, other) = Document::born(&about).unwrap();
+        assert_eq!(genesis, other, "both begin with the same bytes");
+        let mut changes = vec![make_run(&mut here, 0, 1)];
+        let later = here.edit(writer(0), Timestamp::from_ms(9), |tx, _| {
+            set_title(tx, "renamed".into())?;
+            set_place(tx, PlaceId::from_bytes([1; 16]), PlaceId::from_bytes([7; 16]))?;
+            close(tx, Status::Completed)
+        });
+        changes.push(later.unwrap().unwrap().bytes);
+        let late = make_run(&mut there, 1, 2);
+        here.apply(std::iter::once(late.as_slice())).unwrap();
+        there.apply(changes.iter().map(Vec::as_slice)).unwrap();
+        let kept = TaskState::read(&here).unwrap();
+        assert_eq!((kept.title.as_str(), kept.place, kept.status()), ("renamed", PlaceId::from_bytes([7; 16]), Status::Completed));
+        assert_eq!(TaskState::read(&there).unwrap(), kept);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod attachment;
 mod machine;
 mod note;
 mod place;
+mod schedule;
 mod task;
 
 pub use agent::{Agent, AgentEnd, EndHow, Launched, ProcessRef};
@@ -14,6 +15,7 @@ pub use attachment::Attachment;
 pub use machine::{Capability, Machine, Role};
 pub use note::{NoteHead, NoteInfo, NoteVersion};
 pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Seat, Setting, Settings};
+pub use schedule::{Fired, Missed, Outcome, RunOf, Schedule, Skip};
 pub use task::{Assignee, Counts, Holder, Message, Status, StatusChange, Task, UnknownWord};
 
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::By;
+use super::{By, RunOf, Schedule};
 use crate::{
     id::{CallId, MachineId, PlaceId, TaskId},
     time::Timestamp,
@@ -154,6 +154,10 @@ pub struct Task {
     pub clear_context: Option<bool>,
     /// Where it was before it was last moved, with who moved it.
     pub moved_from: Option<PlaceId>,
+    /// When it makes runs, if it is a template.
+    pub schedule: Option<Schedule>,
+    /// The template and the slot it was made for, if it is a run.
+    pub run_of: Option<RunOf>,
 }
 
 /// One entry of a task's thread.

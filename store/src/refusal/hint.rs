@@ -1,6 +1,7 @@
 //! What would make a refused request succeed: data beside the refusal, in the words of the command line.
 
 use super::{FolderFault, NameFault, Refusal, What};
+use crate::{model::Status, schedule::zone_names};
 
 impl What {
     fn list_command(self) -> &'static str {
@@ -84,12 +85,22 @@ impl Refusal {
             Self::NotForSpinUp { task } if task.status.is_finished() => {
                 format!("open it again: `frith task status {} notstarted`", task.id.short())
             }
+            Self::NotForSpinUp { task } if task.status == Status::Cron => {
+                format!("spin up one of its runs, or take its schedule away: `frith task edit {} --no-schedule`", task.id.short())
+            }
             Self::NotForSpinUp { .. } => "let its agent finish, or set it back to notstarted".into(),
             Self::OtherQueue { .. } => "move it there first: `frith task move`".into(),
             Self::BesideItself { .. } => "name another task of the queue".into(),
             Self::BlankText => "say something, or pipe it in: `-` reads standard input".into(),
             Self::NotArchived { place } => format!("`frith workspace show {}` shows how it is", place.name),
             Self::DocumentFull { .. } => "close it and add a new task for what is left".into(),
+            Self::BadSchedule { .. } => {
+                "`30 9 * * 1-5` comes at 9:30 from Monday to Friday: minute, hour, day of month, month, day of week".into()
+            }
+            Self::UnknownTimeZone { given } => zone_hint(given),
+            Self::NoSchedule { task } => format!("give it one: `frith task edit {} --schedule \"30 9 * * 1-5\"`", task.id.short()),
+            Self::IsTemplate { task } => format!("`frith task edit {} --no-schedule` takes it away", task.id.short()),
+            Self::ScheduleInHand { .. } => "wait for it, or add another: `frith task add <title> --schedule \"30 9 * * 1-5\"`".into(),
             _ => return None,
         })
     }
@@ -157,5 +168,15 @@ impl Refusal {
             }
             _ => return None,
         })
+    }
+}
+
+/// The name that ends as the given one does, or what a name looks like.
+fn zone_hint(given: &str) -> String {
+    let city = given.rsplit('/').next().unwrap_or_default().trim().replace(' ', "_");
+    let is_meant = |name: &String| name.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(&city));
+    match zone_names().into_iter().find(is_meant) {
+        Some(name) => format!("`{name}` may be meant"),
+        None => "a name of the tz database, such as `Europe/Berlin` or `UTC`".into(),
     }
 }

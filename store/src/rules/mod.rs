@@ -12,6 +12,7 @@ pub mod note;
 pub mod place;
 pub mod queue;
 pub mod restore;
+pub mod schedule;
 pub mod seat;
 pub mod task;
 
@@ -78,6 +79,8 @@ pub(crate) mod samples {
             allow_all_commands: false,
             clear_context: None,
             moved_from: None,
+            schedule: None,
+            run_of: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Titles, texts, statuses and positions of tasks (forks.md, "Task").
 
+use super::in_the_way;
 use crate::{
     id::TaskId,
     model::{Status, Task},
@@ -64,9 +65,12 @@ impl StatusPlan {
 /// Whether a task may get this status: any of the five may follow any other. None when it has it already.
 ///
 /// # Errors
-/// [`Refusal::CronStatus`]: `cron` comes and goes with a schedule.
+/// [`Refusal::CronStatus`] and [`Refusal::IsTemplate`]: `cron` comes and goes with a schedule.
 pub fn can_set_status(task: &Task, status: Status) -> Result<Option<StatusPlan>, Refusal> {
-    if status == Status::Cron || task.status == Status::Cron {
+    if task.status == Status::Cron {
+        return Err(Refusal::IsTemplate { task: in_the_way(task) });
+    }
+    if status == Status::Cron {
         return Err(Refusal::CronStatus);
     }
     Ok((status != task.status).then_some(StatusPlan(status)))
@@ -144,10 +148,10 @@ mod tests {
         for (from, _) in Status::ALL {
             for (to, _) in Status::ALL {
                 let answer = can_set_status(&task(1, &app, from), to);
-                if from == Status::Cron || to == Status::Cron {
-                    assert_eq!(answer, Err(Refusal::CronStatus));
-                } else {
-                    assert_eq!(answer.unwrap().is_none(), from == to);
+                match (from, to) {
+                    (Status::Cron, _) => assert!(matches!(answer, Err(Refusal::IsTemplate { .. }))),
+                    (_, Status::Cron) => assert_eq!(answer, Err(Refusal::CronStatus)),
+                    _ => assert_eq!(answer.unwrap().is_none(), from == to),
                 }
             }
         }

@@ -23,6 +23,7 @@ mod log;
 mod notes;
 mod places;
 mod restored;
+mod schedules;
 mod tasks;
 
 pub use attachments::NewAttachment;

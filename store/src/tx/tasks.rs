@@ -5,17 +5,17 @@ use automerge::{
     transaction::{Transactable as _, Transaction},
 };
 
-use super::Tx;
+use super::{Tx, schedules::schedule_work};
 use crate::{
     derive::FreshRecords,
     docs::{
         About, CHANGES_MOST, Document,
-        task::{self, Birth, HISTORY, HistoryRecord, Keyed, MESSAGES, MESSAGES_MOST, MessageRecord, Progress, TaskState},
+        task::{self, Birth, HISTORY, HistoryRecord, Keyed, MESSAGES, MESSAGES_MOST, MessageRecord, Progress, ScheduleRecord, TaskState},
     },
     error::{DocumentFault, Failure, StoreError},
     facts,
     id::{OpenToken, PlaceId, TaskId},
-    model::{Assignee, By, Status},
+    model::{Assignee, By, Schedule, Status},
     refusal::Refusal,
 };
 
@@ -40,6 +40,8 @@ pub struct NewTask {
     pub clear_context: Option<bool>,
     /// A fresh token, which opens it.
     pub token: OpenToken,
+    /// When it makes runs, if it is to be a template.
+    pub schedule: Option<Schedule>,
 }
 
 /// What to change of a task; what is absent stays.
@@ -57,6 +59,8 @@ pub struct TaskEdit {
     pub allow_all_commands: Option<bool>,
     /// Whether it asks for a fresh context; `Some(None)` leaves it to the place.
     pub clear_context: Option<Option<bool>>,
+    /// When it makes runs; `Some(None)` takes its schedule away.
+    pub schedule: Option<Option<Schedule>>,
 }
 
 /// What a change does to the registers.
@@ -100,10 +104,13 @@ impl Tx<'_> {
             by: document.encode(by)?,
             allow_all_commands: new.allow_all_commands,
             clear_context: new.clear_context,
-            token: new.token,
+            token: Some(new.token),
+            schedule: new.schedule.as_ref().map(|schedule| document.encode(&ScheduleRecord::of(schedule))).transpose()?,
+            created: self.now,
         };
+        let status = if new.schedule.is_some() { Status::Cron } else { Status::NotStarted };
         let mut change = Change::of(|tx| task::give_birth(tx, birth));
-        change.history = Some(self.history_record(new.id, Status::NotStarted, None, by)?);
+        change.history = Some(self.history_record(new.id, status, None, by)?);
         change.body = true;
         self.change_task(new.id, &mut document, change)?;
         self.put_back(document);
@@ -114,21 +121,26 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Refused when its document has as many changes as it may; else something could not be written.
-    pub fn edit_task(&mut self, id: TaskId, edit: TaskEdit, _by: &By) -> Result<(), Failure> {
+    pub fn edit_task(&mut self, id: TaskId, edit: TaskEdit, by: &By) -> Result<(), Failure> {
         self.require_room(id)?;
         let body = edit.body.as_deref().map(|body| self.text(body)).transpose()?;
         let mut document = self.document(&About::Task { task: id })?;
         let body = body.map(|body| document.encode(&body)).transpose()?;
         let has_body = body.is_some();
+        let state = state_of(&document)?;
+        let schedule = edit.schedule.map(|schedule| schedule_work(&document, &state, schedule)).transpose()?;
+        let becomes = schedule.as_ref().and_then(|(_, becomes)| *becomes);
         let mut change = Change::of(|tx| {
             edit.title.map_or(Ok(()), |title| task::set_title(tx, title))?;
             body.map_or(Ok(()), |body| task::set_body(tx, body))?;
             edit.assignee.map_or(Ok(()), |assignee| task::set_assignee(tx, assignee))?;
             edit.position.map_or(Ok(()), |position| task::set_position(tx, position))?;
             edit.allow_all_commands.map_or(Ok(()), |allow| task::set_allow_all(tx, allow))?;
-            edit.clear_context.map_or(Ok(()), |clear| task::set_clear_context(tx, clear))
+            edit.clear_context.map_or(Ok(()), |clear| task::set_clear_context(tx, clear))?;
+            schedule.map_or(Ok(()), |(work, _)| work(tx))
         });
         change.body = has_body;
+        change.history = becomes.map(|status| self.history_record(id, status, None, by)).transpose()?;
         self.change_task(id, &mut document, change)?;
         self.put_back(document);
         Ok(())
@@ -278,7 +290,13 @@ impl Tx<'_> {
         Ok(())
     }
 
-    fn history_record(&self, id: TaskId, status: Status, moved_to: Option<PlaceId>, by: &By) -> Result<HistoryRecord, StoreError> {
+    pub(super) fn history_record(
+        &self,
+        id: TaskId,
+        status: Status,
+        moved_to: Option<PlaceId>,
+        by: &By,
+    ) -> Result<HistoryRecord, StoreError> {
         let counter = self.task_row(id)?.map_or(0, |row| row.counter) + 1;
         Ok(HistoryRecord { counter, status, moved_to, by: by.clone(), at: self.now })
     }

@@ -18,6 +18,7 @@ mod local;
 mod notes;
 mod places;
 mod queue;
+mod schedules;
 mod tasks;
 
 pub use local::StepRow;
@@ -26,6 +27,7 @@ pub(crate) use notes::{NotePartRow, VersionRow, note_key};
 pub(crate) use places::path_prefix;
 pub use queue::{Candidates, TaskStream};
 pub(crate) use queue::{Offer, offer_key, queue_key};
+pub(crate) use schedules::fired_key;
 
 /// The version of the rows below. When it differs from the one in the store, all views are built anew.
 pub const VIEWS: u32 = 2;
@@ -84,6 +86,10 @@ pub(crate) enum Space {
     Replaced,
     /// task, time, writer, seq → attachment
     Attachment,
+    /// task → nothing, those with a schedule only
+    Scheduled,
+    /// task, slot (the latest first), machine → what became of it
+    Fired,
 }
 
 impl Space {
@@ -118,6 +124,8 @@ impl Space {
             Self::NotePart => "notes",
             Self::Replaced => "replaced machines",
             Self::Attachment => "attachments",
+            Self::Scheduled => "schedules",
+            Self::Fired => "slots",
         }
     }
 }

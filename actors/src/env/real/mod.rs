@@ -28,6 +28,8 @@ pub struct Told<'a> {
     pub runtime: tokio::runtime::Handle,
     /// The point at which a test ends the node.
     pub fault: Option<String>,
+    /// The clock.
+    pub clock: world::SystemClock,
 }
 
 /// The real world of this process.
@@ -42,7 +44,7 @@ pub fn env(told: Told<'_>) -> io::Result<Env> {
         machine: key.machine(),
         machine_name: told.machine_name.into(),
         signer: key,
-        clock: Arc::new(world::SystemClock),
+        clock: Arc::new(told.clock),
         random: Arc::new(world::SystemRandom),
         blocking: Arc::new(world::Threads(told.runtime)),
         disk: Arc::new(world::HomeDisk(told.home.to_owned())),

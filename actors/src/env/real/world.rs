@@ -17,16 +17,34 @@ use frith_store::{
 
 use crate::env::world::{BackupMade, BackupWanted, Blocking, Disk, Faults, Itself, ItselfFacts, Purpose, Random, WallClock};
 
-/// The system's clock.
+/// The system's clock, or one that a test has set.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SystemClock;
+pub struct SystemClock {
+    ahead_ms: i64,
+}
+
+impl SystemClock {
+    /// A clock that shows `time` now and goes on from there.
+    pub fn set_to(time: Timestamp) -> Self {
+        Self { ahead_ms: time.ms() - system_ms() }
+    }
+}
 
 impl WallClock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the door that reads the clock")]
     fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        Timestamp::from_ms(system_ms() + self.ahead_ms)
     }
+
+    fn time_zone(&self) -> String {
+        let zone = jiff::tz::TimeZone::try_system().ok();
+        zone.and_then(|zone| zone.iana_name().map(str::to_owned)).unwrap_or_else(|| "UTC".to_owned())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the door that reads the clock")]
+fn system_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The system's randomness.
