@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use crate::{
     api::{
         Operation, agents, fork,
-        task::{MovedTasks, TaskInfo},
+        task::{DeletedTasks, MovedTasks, RestoredTasks, TaskInfo},
         workspace,
     },
     backup,
@@ -100,16 +100,14 @@ async fn dispatch(
     match operation {
         Op::NodeStatus(_) => reply(&status::status(node).await?),
         Op::NodeDown(_) => reply(&status::down(node).await?),
-        Op::WorkspaceCreate(request) => call.create_workspace(request).await,
-        Op::WorkspaceList(request) => call.read(move |view, caller| handlers::workspace::list(view, caller, &request)).await,
-        Op::WorkspaceShow(request) => call.read(move |view, caller| handlers::workspace::show(view, caller, &request)).await,
-        Op::WorkspaceSet(request) => call.set_workspace(request).await,
-        Op::WorkspaceArchive(request) => call.write_place(move |tx, caller| handlers::workspace::archive(tx, caller, &request)).await,
-        Op::WorkspaceUnarchive(request) => call.write_place(move |tx, caller| handlers::workspace::unarchive(tx, caller, &request)).await,
-        Op::WorkspaceDelete(request) if request.dry_run => {
-            call.read(move |view, caller| handlers::workspace::deletion(view, caller, &request)).await
-        }
-        Op::WorkspaceDelete(request) => call.write_place(move |tx, caller| handlers::workspace::delete(tx, caller, &request)).await,
+        workspace @ (Op::WorkspaceCreate(_)
+        | Op::WorkspaceList(_)
+        | Op::WorkspaceShow(_)
+        | Op::WorkspaceSet(_)
+        | Op::WorkspaceArchive(_)
+        | Op::WorkspaceUnarchive(_)
+        | Op::WorkspaceDelete(_)
+        | Op::WorkspaceStats(_)) => call.workspace(workspace).await,
         Op::ForkCreate(request) => {
             let id = node.ctx().fresh_id();
             call.write(move |tx, caller| handlers::fork::create(tx, caller, &request, id)).await
@@ -123,7 +121,9 @@ async fn dispatch(
         | Op::TaskStatus(_)
         | Op::TaskMove(_)
         | Op::TaskReply(_)
-        | Op::TaskNext(_)) => call.task(task).await,
+        | Op::TaskNext(_)
+        | Op::TaskDelete(_)
+        | Op::TaskRestore(_)) => call.task(task).await,
         Op::AgentLaunch(request) => call.launch(request).await,
         Op::AgentStop(request) => call.stop(request).await,
         Op::AgentAttach(request) => call.attach(request).await,
@@ -199,8 +199,29 @@ impl Call<'_> {
         schedule.map(|_| self.node.ctx().env.clock.time_zone()).unwrap_or_default()
     }
 
+    async fn workspace(self, operation: Operation) -> Result<Answer, Failed> {
+        use handlers::{stats, workspace as place};
+        match operation {
+            Operation::WorkspaceCreate(request) => self.create_workspace(request).await,
+            Operation::WorkspaceList(request) => self.read(move |view, caller| place::list(view, caller, &request)).await,
+            Operation::WorkspaceShow(request) => self.read(move |view, caller| place::show(view, caller, &request)).await,
+            Operation::WorkspaceSet(request) => self.set_workspace(request).await,
+            Operation::WorkspaceArchive(request) => self.write_place(move |tx, caller| place::archive(tx, caller, &request)).await,
+            Operation::WorkspaceUnarchive(request) => self.write_place(move |tx, caller| place::unarchive(tx, caller, &request)).await,
+            Operation::WorkspaceDelete(request) if request.dry_run => {
+                self.read(move |view, caller| place::deletion(view, caller, &request)).await
+            }
+            Operation::WorkspaceDelete(request) => self.write_place(move |tx, caller| place::delete(tx, caller, &request)).await,
+            Operation::WorkspaceStats(request) => {
+                let now = self.node.ctx().db.now();
+                self.read(move |view, caller| stats::stats(view, caller, &request, now)).await
+            }
+            _ => Err(Refusal::Stale.into()),
+        }
+    }
+
     async fn task(self, operation: Operation) -> Result<Answer, Failed> {
-        use handlers::task;
+        use handlers::{task, trash};
         let (fresh, call, now) = (self.node.ctx().fresh(), self.envelope.call, self.node.ctx().env.clock.now());
         match operation {
             Operation::TaskAdd(request) => {
@@ -218,6 +239,13 @@ impl Call<'_> {
             Operation::TaskMove(request) => self.write_touching(tasks_in, move |tx, caller| task::move_to(tx, caller, &request)).await,
             Operation::TaskReply(request) => self.write(move |tx, caller| task::reply(tx, caller, &request)).await,
             Operation::TaskNext(request) => self.write(move |tx, caller| task::next(tx, caller, &request, call, fresh)).await,
+            Operation::TaskDelete(request) if request.dry_run => {
+                self.read(move |view, caller| trash::deletion(view, caller, &request)).await
+            }
+            Operation::TaskDelete(request) => self.write_touching(deleted_in, move |tx, caller| trash::delete(tx, caller, &request)).await,
+            Operation::TaskRestore(request) => {
+                self.write_touching(restored_in, move |tx, caller| trash::restore(tx, caller, &request)).await
+            }
             _ => Err(Refusal::Stale.into()),
         }
     }
@@ -414,6 +442,14 @@ fn template_in(added: &TaskInfo) -> Vec<TaskId> {
 
 fn tasks_in(moved: &MovedTasks) -> Vec<TaskId> {
     moved.tasks.iter().map(|task| task.id).collect()
+}
+
+fn deleted_in(deleted: &DeletedTasks) -> Vec<TaskId> {
+    deleted.tasks.iter().map(|task| task.id).collect()
+}
+
+fn restored_in(restored: &RestoredTasks) -> Vec<TaskId> {
+    restored.tasks.iter().map(|task| task.id).collect()
 }
 
 /// The fork stays and is said to be there, with what kept its agent from starting.

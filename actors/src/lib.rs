@@ -21,6 +21,7 @@ pub mod merge;
 pub mod place;
 pub mod schedule;
 pub mod machine;
+mod caretaker;
 pub mod node;
 pub mod status;
 pub mod backup;

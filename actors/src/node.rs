@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::{
     caller::mark,
+    caretaker::take_care,
     config::Configured,
     ctx::{Ctx, Running},
     db::Db,
@@ -30,6 +31,7 @@ use crate::{
     merge::FolderStep,
     place::PlaceMsg,
     schedule::ScheduleMsg,
+    task::Owned,
 };
 
 /// How long a recorded reply is kept for a retry of its call.
@@ -65,6 +67,7 @@ pub struct Node {
     machine: ActorRef<MachineMsg>,
     started: Timestamp,
     down: Arc<watch::Sender<bool>>,
+    _care: Arc<Owned>,
 }
 
 impl Node {
@@ -77,7 +80,8 @@ impl Node {
         let ctx = Ctx { env, db, config, running: Running::default() };
         let (machine, _) = Actor::spawn(None, Machine, ctx.clone()).await?;
         tokio::spawn(ctx.db.keep_up());
-        let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)) };
+        let care = Arc::new(take_care(ctx.clone()));
+        let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)), _care: care };
         node.clear_up().await?;
         // Schedules come last, so that no run is made on what a crash left half done.
         node.schedules().await;

@@ -142,6 +142,8 @@ pub enum Workspace {
     Unarchive(workspace::Unarchive),
     #[command(after_help = "Example:\n  frith workspace delete my-app\n\n`--yes` (`-y`) does not ask before it.")]
     Delete(workspace::Delete),
+    #[command(after_help = "Example:\n  frith workspace stats my-app --days 7")]
+    Stats(workspace::Stats),
 }
 
 /// What can be done with forks.
@@ -193,6 +195,13 @@ pub enum Task {
     Attachment(TaskAttachment),
     #[command(after_help = "Example:\n  frith task detach 3fa9 build.log\n\n`--yes` (`-y`) does not ask before it.")]
     Detach(attachment::Remove),
+    #[command(
+        visible_alias = "rm",
+        after_help = "Example:\n  frith task delete 3fa9 77c0\n  frith task list --deleted\n\n`--yes` (`-y`) does not ask before it."
+    )]
+    Delete(task::Delete),
+    #[command(after_help = "Example:\n  frith task restore 3fa9")]
+    Restore(task::Restore),
 }
 
 /// What can be done with agents.

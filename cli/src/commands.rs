@@ -7,7 +7,10 @@ use std::{
 };
 
 use frith_actors::{
-    api::{Request, agents as agents_api, attachment as attachment_api, fork as fork_api, node as node_api, workspace as workspace_api},
+    api::{
+        Request, agents as agents_api, attachment as attachment_api, fork as fork_api, node as node_api, task as task_api,
+        workspace as workspace_api,
+    },
     local::{
         LocalError,
         lock::{HomeLock, Locked},
@@ -100,6 +103,7 @@ fn workspace(run: &Run, verb: Workspace) -> Done {
         Workspace::Archive(request) => answer(run, request, |place, paper| render::place_is(place, "archived", paper)),
         Workspace::Unarchive(request) => answer(run, request, |place, paper| render::place_is(place, "unarchived", paper)),
         Workspace::Delete(request) => delete(run, request),
+        Workspace::Stats(request) => answer(run, request, render::stats),
     }
 }
 
@@ -147,7 +151,10 @@ fn task(run: &Run, verb: Task) -> Done {
         }
         Task::List(request) => {
             let filtered = !request.status.is_empty() || request.grep.is_some();
-            answer(run, request, |tasks, paper| render::tasks(tasks, filtered, paper))
+            match request.deleted {
+                true => answer(run, request, render::trash),
+                false => answer(run, request, |tasks, paper| render::tasks(tasks, filtered, paper)),
+            }
         }
         Task::Show(request) => answer(run, request, render::show_task),
         Task::Edit(mut request) => {
@@ -164,6 +171,8 @@ fn task(run: &Run, verb: Task) -> Done {
         Task::Attach(args) => show(run, &attachments::attach(run, &args)?, render::attached),
         Task::Attachment(args) => attachment(run, &args),
         Task::Detach(request) => detach(run, request),
+        Task::Delete(request) => delete_tasks(run, request),
+        Task::Restore(request) => answer(run, request, render::restored_tasks),
     }
 }
 
@@ -193,6 +202,16 @@ fn detach(run: &Run, mut request: attachment_api::Remove) -> Done {
         request.dry_run = false;
     }
     answer(run, request, render::detached)
+}
+
+fn delete_tasks(run: &Run, mut request: task_api::Delete) -> Done {
+    if !request.dry_run {
+        request.dry_run = true;
+        let would = run.ask(request.clone())?;
+        confirm::ask(&render::delete_tasks_question(&would), run.global.yes)?;
+        request.dry_run = false;
+    }
+    answer(run, request, render::deleted_tasks)
 }
 
 /// A text as given, or standard input for `-`.

@@ -21,8 +21,8 @@ pub use memory::{note, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};
 pub use service::service;
-pub use task::{added, moved, next, replied, show_task, task_is, tasks};
-pub use workspace::{delete_question, deleted, made, place, place_is, places};
+pub use task::{added, delete_tasks_question, deleted_tasks, moved, next, replied, restored_tasks, show_task, task_is, tasks, trash};
+pub use workspace::{delete_question, deleted, made, place, place_is, places, stats};
 
 #[cfg(test)]
 mod tests {
@@ -30,17 +30,18 @@ mod tests {
         agents::{AgentInfo, Agents},
         fork::{FolderFate, Merged, MergedFolder},
         node::{BackedUp, NodeStatus, Stopped},
-        task::{MovedTask, MovedTasks, Replied, TaskDetail, TaskInfo, Tasks},
-        workspace::{AgentHere, Deleted, Home, PlaceInfo, PlaceName, Places},
+        task::{DeletedTasks, MovedTask, MovedTasks, Replied, RestoredTasks, TaskDetail, TaskInfo, Tasks},
+        workspace::{AgentHere, Deleted, Home, PlaceInfo, PlaceName, PlaceStats, Places},
     };
     use frith_store::{
         backup::Contents,
         id::{AgentId, BlobHash, CallId, MachineId, PlaceId, TaskId, TeamId},
         model::{
             Agent, AgentEnd, Assignee, Attachment, By, Checkout, CheckoutKind, Counts, EndHow, Holder, Launched, Message, Notice,
-            PlaceKind, Settings, Status, StatusChange, Task,
+            PlaceKind, Revived, Settings, Status, StatusChange, Task, Trashed, Work,
         },
         refusal::PlaceNamed,
+        rules::stats::Spread,
         text::PathText,
         time::Timestamp,
     };
@@ -79,6 +80,7 @@ mod tests {
         PlaceInfo {
             id: PlaceId::from_bytes([name.len() as u8; 16]),
             name: name.into(),
+            label: name.into(),
             kind,
             description: "the app\u{1b}[31m".into(),
             icon: "🌲".into(),
@@ -87,6 +89,7 @@ mod tests {
             forks: Vec::new(),
             archived: false,
             deleted: None,
+            revived: None,
             merged: None,
             created: ago(300),
             created_by: ada(),
@@ -142,6 +145,7 @@ mod tests {
             moved_from: None,
             schedule: None,
             run_of: None,
+            deleted: None,
         }
     }
 
@@ -234,6 +238,54 @@ mod tests {
             done: true,
         };
         insta::assert_snapshot!("workspace_delete", delete_question(&gone) + "\n" + &drawn(None, |paper| deleted(&gone, paper)));
+    }
+
+    #[test]
+    fn a_place_that_is_back_says_why_and_two_of_one_name_are_told_apart() {
+        let revived = Revived { retired: ago(60 * 24 * 2), by: ada(), work: Work::Task(TaskId::from_bytes([5; 16])) };
+        let back = PlaceInfo { revived: Some(revived), label: "app@oak".into(), ..place("app", PlaceKind::Workspace) };
+        insta::assert_snapshot!("workspace_show_revived", drawn(None, |paper| super::place(&back, paper)));
+        let listed = Places { workspaces: vec![back, PlaceInfo { label: "app@elm".into(), ..place("app", PlaceKind::Workspace) }] };
+        insta::assert_snapshot!("workspace_list_clash", drawn(Some(100), |paper| places(&listed, paper)));
+    }
+
+    #[test]
+    fn figures_of_a_place() {
+        let minute = 60_000;
+        let all = PlaceStats {
+            place: app(),
+            since: None,
+            tasks: Counts { completed: 3, ongoing: 1, ..Counts::default() },
+            deleted: 2,
+            closed: 3,
+            start_to_close: Some(Spread { count: 3, p50_ms: 42 * minute, min_ms: 900, max_ms: 60 * 27 * minute }),
+            worked_ms: 90 * minute,
+            blocked_ms: 0,
+            waiting_ms: 5 * minute,
+            messages: 12,
+            agents: 2,
+            agents_ms: 150 * minute,
+        };
+        let week = PlaceStats { since: Some(ago(60 * 24 * 7)), start_to_close: None, deleted: 0, agents: 0, ..all.clone() };
+        let drawn_both = drawn(None, |paper| stats(&all, paper)) + "\n" + &drawn(None, |paper| stats(&week, paper));
+        insta::assert_snapshot!("workspace_stats", drawn_both);
+    }
+
+    #[test]
+    fn tasks_in_the_trash() {
+        let gone = |n: u8| Task { deleted: Some(Trashed { at: ago(i64::from(n)), by: ada() }), ..task(n, "Explain", Status::Completed) };
+        let listed = Tasks { place: app(), tasks: vec![gone(2), gone(80)], more: 0, schedules: Vec::new() };
+        let asked = DeletedTasks { tasks: listed.tasks.clone(), days_in_trash: 30, done: false };
+        let done = DeletedTasks { done: true, tasks: vec![gone(2)], ..asked.clone() };
+        let back = RestoredTasks { tasks: vec![task(2, "Explain", Status::Completed)] };
+        let texts = [
+            drawn(Some(80), |paper| trash(&listed, paper)),
+            delete_tasks_question(&asked),
+            drawn(None, |paper| deleted_tasks(&done, paper)),
+            drawn(None, |paper| restored_tasks(&back, paper)),
+            drawn(None, |paper| trash(&Tasks { tasks: vec![], ..listed.clone() }, paper)),
+        ];
+        insta::assert_snapshot!("task_trash", texts.join("\n"));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Documents as rows: what is known of each, its changes in (writer, number) order, its frontier, the signature of each
 //! writer's tip, and digests that are kept up change by change, so that two machines compare without loading anything.
 
-use std::{collections::BTreeMap, ops::Bound};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +13,7 @@ use crate::{
     error::{DocumentFault, StoreError},
     id::{DocId, MachineId, Writer},
     rows::{Key, Rows, RowsMut, Scan, Table, decode, get_as, id_at, put_as, scan_prefix},
+    time::Timestamp,
 };
 
 /// Which rows: the first byte of a key. A space is never given another meaning; a new one gets a new byte.
@@ -36,6 +40,8 @@ enum Space {
     Long,
     /// nothing → how many documents there are
     Count,
+    /// document → when it was purged
+    Tombstone,
 }
 
 impl Space {
@@ -89,7 +95,7 @@ pub fn meta(rows: &dyn Rows, doc: DocId) -> Result<Option<DocumentMeta>, StoreEr
     get_as(rows, Table::Facts, &Space::Meta.of(doc), "documents")
 }
 
-/// Every document, by id.
+/// Every document that is there, by id: not those that were purged.
 ///
 /// # Errors
 /// The rows cannot be read.
@@ -99,7 +105,49 @@ pub fn documents(rows: &dyn Rows) -> Result<Vec<(DocId, DocumentMeta)>, StoreErr
         documents.push((DocId::from_bytes(id_at(key, 1, "documents")?), decode(value, "documents")?));
         Ok(Scan::On)
     })?;
+    let buried: BTreeSet<DocId> = buried(rows)?.into_iter().collect();
+    documents.retain(|(doc, _)| !buried.contains(doc));
     Ok(documents)
+}
+
+/// The documents that were purged, by id.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn buried(rows: &dyn Rows) -> Result<Vec<DocId>, StoreError> {
+    let mut buried = Vec::new();
+    scan_prefix(rows, Table::Facts, &Key::new(Space::Tombstone as u8), &mut |key, _| {
+        buried.push(DocId::from_bytes(id_at(key, 1, "tombstones")?));
+        Ok(Scan::On)
+    })?;
+    Ok(buried)
+}
+
+/// When a document was purged, if it was.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn tombstone(rows: &dyn Rows, doc: DocId) -> Result<Option<Timestamp>, StoreError> {
+    get_as(rows, Table::Facts, &Space::Tombstone.of(doc), "tombstones")
+}
+
+/// Takes a document's content away for good. What it was about, its frontier, signatures and digest stay as its tombstone,
+/// so a peer that still has it has nothing to tell, and only what is new can bring it back.
+///
+/// # Errors
+/// The rows cannot be read or written.
+pub fn bury(rows: &dyn RowsMut, doc: DocId, at: Timestamp) -> Result<(), StoreError> {
+    if meta(rows, doc)?.is_none() || tombstone(rows, doc)?.is_some() {
+        return Ok(());
+    }
+    let mut keys = vec![Space::Snapshot.of(doc).as_slice().to_vec(), Space::Long.of(doc).as_slice().to_vec()];
+    scan_prefix(rows, Table::Facts, &Space::Change.of(doc), &mut |key, _| {
+        keys.push(key.to_vec());
+        Ok(Scan::On)
+    })?;
+    keys.iter().try_for_each(|key| rows.delete(Table::Facts, key))?;
+    put_as(rows, Table::Facts, &Key::new(Space::Count as u8), "documents", &document_count(rows)?.saturating_sub(1))?;
+    put_as(rows, Table::Facts, &Space::Tombstone.of(doc), "tombstones", &at)
 }
 
 /// How many documents there are.
@@ -115,7 +163,7 @@ pub fn document_count(rows: &dyn Rows) -> Result<u64, StoreError> {
 /// # Errors
 /// The rows cannot be read, or the document cannot be loaded from them.
 pub fn load(rows: &dyn Rows, doc: DocId) -> Result<Option<Document>, StoreError> {
-    if meta(rows, doc)?.is_none() {
+    if meta(rows, doc)?.is_none() || tombstone(rows, doc)?.is_some() {
         return Ok(None);
     }
     let mut changes = Vec::new();
@@ -182,6 +230,14 @@ pub fn bucket(rows: &dyn Rows, bucket: u8) -> Result<Vec<(DocId, [u8; 32])>, Sto
         Ok(Scan::On)
     })?;
     Ok(digests)
+}
+
+/// The digest of a document; zeros when it is not known.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn digest(rows: &dyn Rows, doc: DocId) -> Result<[u8; 32], StoreError> {
+    Ok(get_as(rows, Table::Facts, &Space::Digest.bucket(doc).bytes(doc.as_bytes()), "digests")?.unwrap_or_default())
 }
 
 /// The bucket of a document: the first byte of its hash.

@@ -76,7 +76,9 @@ pub fn each_task_has_one_place(view: &View<'_>) -> Result<Vec<Violation>, StoreE
     for (key, row) in task_rows(view)? {
         let task = row.task;
         *indexed.entry(task.id).or_default() += 1;
-        *counted.entry(task.place).or_insert_with(Counts::default).of_mut(task.status) += 1;
+        if task.deleted.is_none() {
+            *counted.entry(task.place).or_insert_with(Counts::default).of_mut(task.status) += 1;
+        }
         if key != queue_key(&task).as_slice() {
             found.push(violation(1, format!("task {} stands under a key that is not its own", task.id)));
         }
@@ -217,10 +219,12 @@ fn holder_fault(view: &View<'_>, task: &Task) -> Result<Option<&'static str>, St
 
 fn task_rows(view: &View<'_>) -> Result<Vec<(Vec<u8>, TaskRow)>, StoreError> {
     let mut rows = Vec::new();
-    crate::rows::scan_prefix(view.rows(), Table::Views, &Space::Queue.key(), &mut |key, value| {
-        rows.push((key.to_vec(), crate::rows::decode(value, Space::Queue.word())?));
-        Ok(Scan::On)
-    })?;
+    for space in [Space::Queue, Space::Trash] {
+        crate::rows::scan_prefix(view.rows(), Table::Views, &space.key(), &mut |key, value| {
+            rows.push((key.to_vec(), crate::rows::decode(value, space.word())?));
+            Ok(Scan::On)
+        })?;
+    }
     Ok(rows)
 }
 

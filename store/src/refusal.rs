@@ -347,6 +347,12 @@ pub enum Refusal {
     /// An agent has the task in hand, so it cannot become a template.
     #[error("task {} `{}` is in the hands of agent {} and cannot become a template", task.id.short(), task.title, agent.short())]
     ScheduleInHand { task: TaskInTheWay, agent: AgentId },
+    /// The task was deleted.
+    #[error("task {} `{}` is in the trash", task.id.short(), task.title)]
+    TaskInTrash { task: TaskInTheWay },
+    /// The task was not deleted.
+    #[error("task {} `{}` is not in the trash", task.id.short(), task.title)]
+    TaskNotInTrash { task: TaskInTheWay },
 }
 
 impl From<ScheduleFault> for Refusal {

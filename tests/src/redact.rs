@@ -22,7 +22,7 @@ static ID: LazyLock<Regex> =
 static OTHERS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     [
         (r"(?m)^! warning: the node runs as root.*\n|^warning: the node runs as root.*\n|^note  root: .*\n      mend: .*\n", ""),
-        (r"(?m)^! Updating files: .*\n", ""),
+        (r"(?m)^! Updating files: .*\n|^! waiting for the node to open its store\n", ""),
         (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", "[TIME]"),
         (r"\b(?:just now|now|(?:\d+(?:ms|s|m|h|d)? ?)+(?:ms|s|m|h|seconds?|minutes?|hours?)? ago)\b", "[AGO]"),
@@ -41,6 +41,14 @@ static OTHERS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the patterns of this table are good")
+}
+
+/// Spans of time, as figures have them.
+static SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:none|under 1 s|(?:\d+ (?:s|min|h|d) ?)+)(?:\b|$)"));
+
+/// The text without the spans of time in it.
+pub fn spans(text: &str) -> String {
+    SPAN.replace_all(text, "[SPAN]").into_owned()
 }
 
 impl Redactor {

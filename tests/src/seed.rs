@@ -45,6 +45,19 @@ pub fn fill_with_schedules(sandbox: &Sandbox, place: &str, count: usize, schedul
     id(0).to_string()
 }
 
+/// Writes to a sandbox's store as its node would have at this time. The node is stopped for it, and starts with the next command.
+///
+/// # Panics
+/// The store cannot be written.
+pub fn write(sandbox: &Sandbox, at: Timestamp, work: impl FnOnce(&mut Tx<'_>) -> Result<(), Failure> + Send + 'static) {
+    let _ = sandbox.frith(["down"]).ok();
+    sandbox.wait_for_no_node();
+    let key = MachineKey::load(&sandbox.home().join("key")).ok().flatten().expect("the node made a key");
+    let store = open(&sandbox.home(), key);
+    store.write(at, work).expect("the store can be written");
+    store.close().expect("the store can be closed");
+}
+
 /// A new store in a folder, with one place of this many tasks, each hundredth of them ongoing.
 ///
 /// # Panics

@@ -30,6 +30,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("NoTerminal", "an agent that no node launched comes with hooks"),
     ("StillStopping", "an agent that outlives the killing of its group"),
     ("Stale", "a state that changes between a decision and its commit; the command asks again"),
+    ("TaskInTrash", "cli_trash"),
+    ("TaskNotInTrash", "cli_trash"),
     ("DocumentFull", "a task with thousands of changes; the store's tests have it"),
     ("UnplacedCaller", "a caller whose process ends before the node looks"),
     ("BadSchedule", "cli_schedules: each field has its words"),

@@ -133,6 +133,9 @@ operations! {
     "task.attach" TaskAttach(attachment::Attach) -> attachment::Attached, Updates, Everyone;
     "attachment.get" AttachmentGet(attachment::Get) -> attachment::Part, Reads, Everyone;
     "attachment.remove" AttachmentRemove(attachment::Remove) -> attachment::Removed, Destroys, People;
+    "task.delete" TaskDelete(task::Delete) -> task::DeletedTasks, Destroys, People;
+    "task.restore" TaskRestore(task::Restore) -> task::RestoredTasks, Updates, People;
+    "workspace.stats" WorkspaceStats(workspace::Stats) -> workspace::PlaceStats, Reads, Everyone;
 }
 
 /// Reads a path argument whatever bytes it has.

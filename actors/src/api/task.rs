@@ -62,6 +62,9 @@ pub struct List {
     /// At most this many; all when absent.
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<u32>,
+    /// Those in the trash instead, the last deleted first.
+    #[arg(long)]
+    pub deleted: bool,
 }
 
 /// Show a task whole: body, thread and history.
@@ -185,6 +188,48 @@ pub struct Next {
     /// The place, by name or id; the agent's own, or the one of the current folder, when absent.
     #[arg(long, short = 'w', value_name = "PLACE")]
     pub workspace: Option<PlaceRef>,
+}
+
+/// Put tasks into the trash, all or none; each comes back with `restore` for 30 days.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
+#[serde(rename_all = "camelCase")]
+pub struct Delete {
+    /// The tasks.
+    #[arg(value_name = "TASK", required = true)]
+    pub tasks: Vec<TaskRef>,
+    /// Only tell what would go.
+    #[arg(long)]
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Take tasks out of the trash, all or none.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
+#[serde(rename_all = "camelCase")]
+pub struct Restore {
+    /// The tasks.
+    #[arg(value_name = "TASK", required = true)]
+    pub tasks: Vec<TaskRef>,
+}
+
+/// Tasks that went to the trash, or would.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedTasks {
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// Days they stay in the trash.
+    pub days_in_trash: u32,
+    /// False when it was only asked what would go.
+    pub done: bool,
+}
+
+/// Tasks that came back from the trash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RestoredTasks {
+    /// The tasks.
+    pub tasks: Vec<Task>,
 }
 
 /// A task, with the place it stands in.

@@ -2,7 +2,8 @@
 
 use frith_store::{
     id::{AgentId, MachineId, PlaceId, PlaceRef},
-    model::{By, Checkout, Counts, Merged, Notice, PlaceKind, Settings},
+    model::{By, Checkout, Counts, Merged, Notice, PlaceKind, Revived, Settings},
+    rules::stats::Spread,
     text::PathText,
     time::Timestamp,
 };
@@ -137,6 +138,48 @@ pub struct Delete {
     pub dry_run: bool,
 }
 
+/// Figures of a place: its tasks by status, what they took, and the hours of its agents. A merged fork's count under its parent.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Stats {
+    /// Its name or id; the place of the current folder when absent.
+    #[arg(value_name = "PLACE")]
+    pub place: Option<PlaceRef>,
+    /// Only what happened in the last so many days.
+    #[arg(long, value_name = "NUMBER")]
+    pub days: Option<u32>,
+}
+
+/// Figures of a place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlaceStats {
+    /// The place.
+    pub place: PlaceName,
+    /// Where the time that is counted begins; everything when null.
+    pub since: Option<Timestamp>,
+    /// How many tasks there are now, by status.
+    pub tasks: Counts,
+    /// How many of its tasks are in the trash, which count nowhere else.
+    pub deleted: u64,
+    /// How many tasks were closed.
+    pub closed: u64,
+    /// The time from a task's first start to its close; null when none that was started was closed.
+    pub start_to_close: Option<Spread>,
+    /// Milliseconds in which tasks were ongoing, added up.
+    pub worked_ms: u64,
+    /// Milliseconds in which tasks were blocked, added up.
+    pub blocked_ms: u64,
+    /// Milliseconds in which tasks waited to be started, added up.
+    pub waiting_ms: u64,
+    /// How many messages were written.
+    pub messages: u64,
+    /// How many agents ran there.
+    pub agents: u64,
+    /// Milliseconds for which they ran, added up.
+    pub agents_ms: u64,
+}
+
 /// A place that another one names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -181,6 +224,8 @@ pub struct PlaceInfo {
     pub id: PlaceId,
     /// Its name.
     pub name: String,
+    /// What names it and no other: the name, with its machine where two places have the same.
+    pub label: String,
     /// Workspace, fork or supervisor.
     pub kind: PlaceKind,
     /// What it is for.
@@ -197,6 +242,8 @@ pub struct PlaceInfo {
     pub archived: bool,
     /// When it went to the trash, if it did.
     pub deleted: Option<Timestamp>,
+    /// Set when it was archived or deleted and is live all the same, since there was work that was not known then.
+    pub revived: Option<Revived>,
     /// Set when it is a fork that was merged.
     pub merged: Option<Merged>,
     /// When it was made.

@@ -2,6 +2,8 @@
 
 pub mod schedule;
 pub mod task;
+pub mod stats;
+pub mod trash;
 pub mod workspace;
 pub mod fork;
 pub mod agents;

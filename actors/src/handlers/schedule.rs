@@ -75,7 +75,7 @@ impl Known {
     /// # Errors
     /// The rows cannot be read.
     pub fn read(view: &View<'_>, id: TaskId, now: Timestamp) -> Result<Option<Self>, StoreError> {
-        let Some(task) = view.task(id)?.filter(|task| task.schedule.is_some()) else { return Ok(None) };
+        let Some(task) = view.task(id)?.filter(|task| task.schedule.is_some() && task.deleted.is_none()) else { return Ok(None) };
         let Some(place) = view.place(view.resolve(task.place)?)? else { return Ok(None) };
         let parent = parent_of(view, &place)?;
         let until = Timestamp::from_ms(now.ms().saturating_add(AHEAD_MOST_MS));

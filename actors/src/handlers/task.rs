@@ -82,6 +82,9 @@ fn begun(request: &task::Add, zone: &str, now: Timestamp) -> Result<Option<Sched
 /// The place is none the caller may see.
 pub fn list(view: &View<'_>, caller: &Caller, request: &task::List, now: Timestamp) -> Result<task::Tasks, Failure> {
     let place = caller.place(view, request.workspace.as_ref())?;
+    if request.deleted {
+        return trash(view, &place, request);
+    }
     let needle = request.grep.as_ref().map(|text| text.to_lowercase());
     let limit = request.limit.map_or(usize::MAX, |limit| limit as usize);
     let statuses: &[Status] = if request.status.is_empty() { &ALL } else { &request.status };
@@ -97,6 +100,17 @@ pub fn list(view: &View<'_>, caller: &Caller, request: &task::List, now: Timesta
     let templates = tasks.iter().filter(|task| task.schedule.is_some());
     let schedules = templates.map(|task| schedule::state(view, task, now)).filter_map(Result::transpose).collect::<Result<_, _>>()?;
     Ok(task::Tasks { place: name(&place), tasks, more, schedules })
+}
+
+/// The tasks of a place that are in the trash.
+fn trash(view: &View<'_>, place: &Place, request: &task::List) -> Result<task::Tasks, Failure> {
+    let needle = request.grep.as_ref().map(|text| text.to_lowercase());
+    let mut tasks = view.trash(place.id)?;
+    tasks.retain(|task| request.status.is_empty() || request.status.contains(&task.status));
+    tasks.retain(|task| needle.as_ref().is_none_or(|needle| task.title.to_lowercase().contains(needle)));
+    let more = tasks.len().saturating_sub(request.limit.map_or(usize::MAX, |limit| limit as usize));
+    tasks.truncate(tasks.len() - more);
+    Ok(task::Tasks { place: name(place), tasks, more: more as u64, schedules: Vec::new() })
 }
 
 /// A task whole.

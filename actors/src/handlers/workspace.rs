@@ -11,7 +11,8 @@ use frith_store::{
     rules::{
         launch::agent_runs,
         named,
-        place::{DAYS_IN_TRASH, can_name, can_retire, can_revive, can_set, can_write, numbered},
+        place::{can_name, can_retire, can_revive, can_set, can_write, numbered},
+        trash::DAYS_IN_TRASH,
     },
     text::{PathText, kebab},
     tx::{NewPlace, PlaceEdit, Tx},
@@ -82,7 +83,8 @@ pub fn live_named(view: &View<'_>, name: &str) -> Result<Option<Place>, Failure>
 
 fn require_free(view: &View<'_>, here: MachineId, folder: &RealFolder, wanting: PlaceId) -> Result<(), Failure> {
     for (id, _) in view.folders(here)?.into_iter().filter(|(id, path)| *id != wanting && *path == folder.0) {
-        let place = view.require_place(id)?;
+        // A place that was purged has left its folder in the log.
+        let Some(place) = view.place(id)? else { continue };
         if place.is_live() {
             return Err(Refusal::BadFolder { path: folder.0.clone(), fault: FolderFault::Taken(named(&place)) }.into());
         }
@@ -275,6 +277,7 @@ pub fn info(view: &View<'_>, here: MachineId, place: &Place) -> Result<PlaceInfo
     Ok(PlaceInfo {
         id: place.id,
         name: place.name.clone(),
+        label: view.label(place)?,
         kind: place.kind,
         description: place.description.clone(),
         icon: place.icon.clone(),
@@ -283,6 +286,7 @@ pub fn info(view: &View<'_>, here: MachineId, place: &Place) -> Result<PlaceInfo
         forks: forks.map(|fork| name(&fork)).collect(),
         archived: place.archived,
         deleted: place.deleted,
+        revived: place.revived.clone(),
         merged: place.merged.clone(),
         created: place.created,
         created_by: place.created_by.clone(),

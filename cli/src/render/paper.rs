@@ -213,6 +213,20 @@ fn ago(now: Timestamp, then: Timestamp) -> String {
     step.map_or_else(|| then.to_string().chars().take(10).collect(), |(_, one, word)| format!("{} {word} ago", seconds / one))
 }
 
+/// A span of time, in the two units that read best.
+pub fn span(ms: u64) -> String {
+    let seconds = ms / 1000;
+    let of = |number: u64, unit: &str| if number == 0 { String::new() } else { format!(" {number} {unit}") };
+    let text = match seconds {
+        0 => "under 1 s".to_owned(),
+        1..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min{}", seconds / 60, of(seconds % 60, "s")),
+        3_600..86_400 => format!("{} h{}", seconds / 3_600, of(seconds % 3_600 / 60, "min")),
+        _ => format!("{} d{}", seconds / 86_400, of(seconds % 86_400 / 3_600, "h")),
+    };
+    if ms == 0 { "none".into() } else { text }
+}
+
 /// Who did something.
 pub fn by(by: &By) -> String {
     match by {
@@ -258,6 +272,15 @@ mod tests {
             assert_eq!(ago(now, Timestamp::from_ms(now.ms() - seconds * 1000)), text);
         }
         assert_eq!(ago(now, Timestamp::from_ms(now.ms() + 9000)), "just now");
+    }
+
+    #[test]
+    fn spans_are_told_in_two_units() {
+        let cases =
+            [(0, "none"), (900, "under 1 s"), (59_000, "59 s"), (60_000, "1 min"), (3_661_000, "1 h 1 min"), (90_000_000, "1 d 1 h")];
+        for (ms, text) in cases {
+            assert_eq!(span(ms), text);
+        }
     }
 
     #[test]

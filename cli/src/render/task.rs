@@ -1,6 +1,6 @@
 //! Tasks: made, listed, shown, handed out, moved.
 
-use frith_actors::api::task::{MovedTasks, Replied, ScheduleState, TaskDetail, TaskInfo, Tasks};
+use frith_actors::api::task::{DeletedTasks, MovedTasks, Replied, RestoredTasks, ScheduleState, TaskDetail, TaskInfo, Tasks};
 use frith_store::{
     id::PlaceId,
     model::{Assignee, By, Message, Task},
@@ -60,6 +60,55 @@ fn row(task: &Task, schedule: Option<&ScheduleState>, paper: &Paper) -> [String;
     [task.id.short(), task.status.word().to_owned(), with, paper.ago(task.changed), task.title.clone()]
 }
 
+/// The tasks of a place that are in the trash.
+pub fn trash(reply: &Tasks, paper: &mut Paper) {
+    if paper.look.quiet {
+        return reply.tasks.iter().for_each(|task| paper.line(task.id.to_string()));
+    }
+    if reply.tasks.is_empty() {
+        return paper.line(format!("no such task in the trash of {}", reply.place.name));
+    }
+    let rows: Vec<_> = reply.tasks.iter().map(|task| trash_row(task, paper)).collect();
+    paper.table(["ID", "STATUS", "BY", "DELETED", "TITLE"], rows);
+    if reply.more > 0 {
+        paper.line(format!("and {} more", reply.more));
+    }
+}
+
+fn trash_row(task: &Task, paper: &Paper) -> [String; 5] {
+    let (who, when) = task.deleted.as_ref().map(|trashed| (short(&trashed.by), paper.ago(trashed.at))).unwrap_or_default();
+    [task.id.short(), task.status.word().to_owned(), who, when, task.title.clone()]
+}
+
+/// What deleting tasks would do.
+pub fn delete_tasks_question(reply: &DeletedTasks) -> String {
+    let titles: Vec<_> = reply.tasks.iter().map(|task| format!("{} `{}`", task.id.short(), task.title)).collect();
+    let go = if titles.len() == 1 { "goes to the trash and comes" } else { "go to the trash and come" };
+    format!("{} {go} back with `frith task restore` within {} days", titles.join(", "), reply.days_in_trash)
+}
+
+/// Tasks that went to the trash, or would.
+pub fn deleted_tasks(reply: &DeletedTasks, paper: &mut Paper) {
+    if !reply.done && !paper.look.quiet {
+        return paper.line(delete_tasks_question(reply));
+    }
+    listed(&reply.tasks, "in the trash", paper);
+    if let (Some(first), false) = (reply.tasks.first(), paper.look.quiet) {
+        paper.line(format!("take back within {} days: frith task restore {}", reply.days_in_trash, first.id.short()));
+    }
+}
+
+/// Tasks that came back from the trash.
+pub fn restored_tasks(reply: &RestoredTasks, paper: &mut Paper) {
+    listed(&reply.tasks, "taken back", paper);
+}
+
+fn listed(tasks: &[Task], what: &str, paper: &mut Paper) {
+    for task in tasks {
+        paper.line(if paper.look.quiet { task.id.to_string() } else { format!("{} {}: {what}", task.id.short(), task.title) });
+    }
+}
+
 /// Who has a task, or who is to do it.
 fn with(task: &Task) -> String {
     match (&task.holder, task.assignee) {
@@ -85,6 +134,13 @@ pub fn show_task(reply: &TaskDetail, paper: &mut Paper) {
         ("id", task.id.to_string()),
         ("place", reply.place.name.clone()),
         ("status", task.status.word().to_owned()),
+        (
+            "deleted",
+            task.deleted
+                .as_ref()
+                .map(|it| format!("{} by {}; take it back: frith task restore {}", paper.ago(it.at), by(&it.by), task.id.short()))
+                .unwrap_or_default(),
+        ),
         ("with", with(task)),
         ("created", format!("{} by {}", paper.ago(task.created), by(&task.created_by))),
         ("changed", paper.ago(task.changed)),

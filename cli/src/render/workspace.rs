@@ -1,16 +1,16 @@
 //! Workspaces and forks as places: made, listed, shown, deleted.
 
-use frith_actors::api::workspace::{AgentHere, Deleted, PlaceInfo, Places};
-use frith_store::model::{CheckoutKind, Counts, Notice, PlaceKind, Settings, Status};
+use frith_actors::api::workspace::{AgentHere, Deleted, PlaceInfo, PlaceStats, Places};
+use frith_store::model::{CheckoutKind, Counts, Notice, PlaceKind, Revived, Settings, Status, Work};
 
-use super::paper::{Paper, by, count};
+use super::paper::{Paper, by, count, span};
 
 /// A place that was made or changed.
 pub fn made(reply: &PlaceInfo, paper: &mut Paper) {
     if paper.look.quiet {
         return paper.line(reply.id.to_string());
     }
-    paper.line(format!("{} {}", reply.id.short(), reply.name));
+    paper.line(format!("{} {}", reply.id.short(), reply.label));
 }
 
 /// A place with what became of it.
@@ -18,7 +18,7 @@ pub fn place_is(reply: &PlaceInfo, what: &str, paper: &mut Paper) {
     if paper.look.quiet {
         return paper.line(reply.id.to_string());
     }
-    paper.line(format!("{} {}: {what}", reply.id.short(), reply.name));
+    paper.line(format!("{} {}: {what}", reply.id.short(), reply.label));
 }
 
 /// Workspaces, each followed by its forks.
@@ -38,7 +38,7 @@ fn row(place: &PlaceInfo) -> [String; 5] {
 fn marked_name(place: &PlaceInfo) -> String {
     let icon = if place.icon.is_empty() { String::new() } else { format!("{} ", place.icon) };
     let mark = if matches!(place.kind, PlaceKind::Fork { .. }) { "└ " } else { "" };
-    format!("{mark}{icon}{}", place.name)
+    format!("{mark}{icon}{}", place.label)
 }
 
 fn state(place: &PlaceInfo) -> &'static str {
@@ -46,6 +46,7 @@ fn state(place: &PlaceInfo) -> &'static str {
         PlaceInfo { merged: Some(_), .. } => " (merged)",
         PlaceInfo { deleted: Some(_), .. } => " (deleted)",
         PlaceInfo { archived: true, .. } => " (archived)",
+        PlaceInfo { revived: Some(_), .. } => " (back: new work)",
         _ => "",
     }
 }
@@ -89,12 +90,47 @@ pub fn place(reply: &PlaceInfo, paper: &mut Paper) {
         ("home", reply.home.name.clone()),
         ("folder", folder(reply)),
         ("merged", merged.unwrap_or_default()),
+        ("deleted", reply.deleted.map(|at| paper.ago(at)).unwrap_or_default()),
+        ("back", reply.revived.as_ref().map(|revived| back(revived, paper)).unwrap_or_default()),
         ("forks", reply.forks.iter().map(|fork| fork.name.clone()).collect::<Vec<_>>().join(", ")),
         ("tasks", tasks(&reply.tasks)),
         ("agent", agent(reply.agent.as_ref())),
     ]);
     checkouts(reply, paper);
     settings(reply, paper);
+}
+
+fn back(revived: &Revived, paper: &Paper) -> String {
+    let work = match revived.work {
+        Work::Fork(fork) => format!("fork {}", fork.short()),
+        Work::Task(task) => format!("task {}", task.short()),
+    };
+    format!("archived or deleted {} by {}, who did not know of {work}", paper.ago(revived.retired), by(&revived.by))
+}
+
+/// The figures of a place.
+pub fn stats(reply: &PlaceStats, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.place.id.to_string());
+    }
+    let since = reply.since.map_or_else(|| "since it was made".to_owned(), |at| format!("since {}", paper.ago(at)));
+    paper.heading(&format!("{}, {since}", reply.place.name));
+    let trash = if reply.deleted == 0 { String::new() } else { count(reply.deleted, "task") };
+    let spread = reply.start_to_close.map(|it| {
+        format!("half within {}, the fastest {}, the slowest {}, of {}", span(it.p50_ms), span(it.min_ms), span(it.max_ms), it.count)
+    });
+    let ran = if reply.agents == 0 { "none".into() } else { format!("{}, {} in all", reply.agents, span(reply.agents_ms)) };
+    paper.facts(&[
+        ("tasks", tasks(&reply.tasks)),
+        ("in the trash", trash),
+        ("closed", reply.closed.to_string()),
+        ("start to close", spread.unwrap_or_default()),
+        ("worked on", span(reply.worked_ms)),
+        ("blocked", span(reply.blocked_ms)),
+        ("waiting", span(reply.waiting_ms)),
+        ("messages", reply.messages.to_string()),
+        ("agents", ran),
+    ]);
 }
 
 fn kind(place: &PlaceInfo) -> String {

@@ -11,6 +11,7 @@ use crate::{
     view::{Space, View},
 };
 
+mod forget;
 mod log;
 mod note;
 mod place;

@@ -2,13 +2,17 @@
 
 use super::Deriver;
 use crate::{
-    docs::{Document, Text, place::PlaceState},
+    docs::{
+        Document, Text,
+        place::{self, PlaceState},
+        trash::{Mark, Retirement, read_marks},
+    },
     error::StoreError,
     id::{MachineId, PlaceId},
-    model::{Merged, PlaceKind},
+    model::{Merged, PlaceKind, Revived},
     rows::{Key, Table, get_as},
     text::PathText,
-    view::{MergedRow, SeatRow, Space},
+    view::{MergedRow, RetiredRow, SeatRow, Space},
 };
 
 impl Deriver<'_> {
@@ -23,13 +27,48 @@ impl Deriver<'_> {
         if let Some(old) = old {
             self.delete(&name_key(&old.name, old.id))?;
         }
-        self.name(&state)
+        self.retired(&state, document)?;
+        self.name(&state)?;
+        match state.kind {
+            PlaceKind::Fork { parent } => self.look_for_work(parent),
+            PlaceKind::Workspace | PlaceKind::Supervisor => Ok(()),
+        }
+    }
+
+    /// What was known of the place when it was archived or deleted.
+    fn retired(&self, state: &PlaceState, document: &Document) -> Result<(), StoreError> {
+        let key = Space::Retired.key().bytes(state.id.as_bytes());
+        let is_retired = state.archived || state.deleted.is_some();
+        let all: Vec<Retirement> = place::retirements(document).into_iter().flatten().filter(|_| is_retired).collect();
+        let Some(last) = all.iter().max_by_key(|retirement| retirement.at) else {
+            self.delete(&key)?;
+            return self.delete(&Space::Revived.key().bytes(state.id.as_bytes()));
+        };
+        let mut seen: Vec<Mark> = all.iter().flat_map(|retirement| read_marks(&self.text_or_notice(&retirement.seen))).collect();
+        seen.sort_unstable();
+        self.put(Space::Retired, &key, &RetiredRow { at: last.at, by: last.by.clone(), seen })?;
+        self.look_for_work(state.id)
+    }
+
+    /// Looks again whether a place that was archived or deleted has work that was not known then. A merged fork's work is its
+    /// parent's.
+    pub(super) fn look_for_work(&self, place: PlaceId) -> Result<(), StoreError> {
+        let Some(retired): Option<RetiredRow> = self.view().row(Space::Retired, place.as_bytes())? else { return Ok(()) };
+        let key = Space::Revived.key().bytes(place.as_bytes());
+        let merged = self.view().merged(place)?.is_some();
+        let work = if merged { None } else { self.view().unseen_work(place, &retired.seen)? };
+        match work {
+            Some(work) => self.put(Space::Revived, &key, &Revived { retired: retired.at, by: retired.by, work })?,
+            None => self.delete(&key)?,
+        }
+        self.place_state(place)?.map_or(Ok(()), |state| self.name(&state))
     }
 
     /// A name is a live place's alone.
     fn name(&self, state: &PlaceState) -> Result<(), StoreError> {
         let key = name_key(&state.name, state.id);
-        let live = state.deleted.is_none() && self.view().merged(state.id)?.is_none();
+        let view = self.view();
+        let live = (state.deleted.is_none() || view.revived(state.id)?.is_some()) && view.merged(state.id)?.is_none();
         if live { self.mark(&key) } else { self.delete(&key) }
     }
 
@@ -52,7 +91,9 @@ impl Deriver<'_> {
         }
         self.put(Space::Merged, &key, new)?;
         self.mark(&merged_into_key(fork, &new.merged))?;
-        self.place_state(fork)?.map_or(Ok(()), |state| self.name(&state))
+        self.place_state(fork)?.map_or(Ok(()), |state| self.name(&state))?;
+        self.look_for_work(fork)?;
+        self.look_for_work(self.view().resolve(fork)?)
     }
 
     pub(super) fn folder(&self, machine: MachineId, place: PlaceId, folder: Option<&PathText>) -> Result<(), StoreError> {
@@ -70,12 +111,12 @@ impl Deriver<'_> {
         }
     }
 
-    fn place_state(&self, place: PlaceId) -> Result<Option<PlaceState>, StoreError> {
+    pub(super) fn place_state(&self, place: PlaceId) -> Result<Option<PlaceState>, StoreError> {
         get_as(self.rows, Table::Views, &Space::Place.key().bytes(place.as_bytes()), Space::Place.word())
     }
 }
 
-fn name_key(name: &str, place: PlaceId) -> Key {
+pub(super) fn name_key(name: &str, place: PlaceId) -> Key {
     Space::Name.key().bytes(name.as_bytes()).byte(0).bytes(place.as_bytes())
 }
 

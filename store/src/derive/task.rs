@@ -3,13 +3,15 @@
 use super::Deriver;
 use crate::{
     docs::{
-        Document, Text,
+        About, Document, Text,
         attachment::{AttachmentRecord, attachments},
         task::{HistoryRecord, Keyed, MessageRecord, TaskState, history, messages},
+        trash::{Deletion, seen_in},
     },
     error::StoreError,
+    facts,
     id::{OpenToken, TaskId},
-    model::{Attachment, By, Counts, Holder, Message, Status, StatusChange, Task},
+    model::{Attachment, By, Counts, Holder, Message, Status, StatusChange, Task, Trashed},
     rows::{Key, Scan, Table, decode, get_as, scan_prefix},
     time::Timestamp,
     view::{BodyRow, Offer, Space, TakenRow, TaskRow, holder_key, offer_key, queue_key},
@@ -46,7 +48,7 @@ impl Deriver<'_> {
             Some(thread) => thread.with(&fresh),
             None => self.thread_so_far(task)?,
         };
-        let row = self.assemble(task, state, thread)?;
+        let row = self.assemble(document, task, state, thread)?;
         self.replace(old, row)
     }
 
@@ -58,6 +60,9 @@ impl Deriver<'_> {
         let Some(old) = self.view().task_row(task)? else { return Ok(()) };
         let thread = if whole { self.thread_so_far(task)? } else { Thread::of(&old).with(&fresh) };
         let mut row = old.clone();
+        if row.task.deleted.is_some() {
+            row.task.deleted = self.still_deleted(task)?;
+        }
         row.task.messages = thread.messages;
         row.task.changed = row.task.changed.max(thread.latest);
         (row.counter, row.latest) = (thread.counter, thread.latest);
@@ -68,12 +73,15 @@ impl Deriver<'_> {
     pub(super) fn holder(&self, task: TaskId) -> Result<(), StoreError> {
         let Some(old) = self.view().task_row(task)? else { return Ok(()) };
         let mut row = old.clone();
-        row.task.holder = self.holder_by(row.taken)?;
+        if row.task.deleted.is_none() {
+            row.task.holder = self.holder_by(row.taken)?;
+        }
         self.replace(Some(old), row)
     }
 
-    fn assemble(&self, id: TaskId, state: TaskState, thread: Thread) -> Result<TaskRow, StoreError> {
+    fn assemble(&self, document: &Document, id: TaskId, state: TaskState, thread: Thread) -> Result<TaskRow, StoreError> {
         let (status, taken) = (state.status(), state.taken());
+        let deleted = self.deleted(document, id, state.deletions)?;
         let task = Task {
             id,
             title: state.title,
@@ -84,15 +92,33 @@ impl Deriver<'_> {
             created: state.created,
             created_by: state.created_by,
             changed: state.changed.max(thread.latest),
-            holder: self.holder_by(taken)?,
+            holder: if deleted.is_some() { None } else { self.holder_by(taken)? },
             messages: thread.messages,
             allow_all_commands: state.allow_all_commands,
             clear_context: state.clear_context,
             moved_from: state.moved_from,
             schedule: state.schedule,
             run_of: state.run_of,
+            deleted,
         };
         Ok(TaskRow { task, open: state.open, taken, counter: thread.counter, latest: thread.latest })
+    }
+
+    /// Whether a task is in the trash: its deletion had seen all there is.
+    fn deleted(&self, document: &Document, id: TaskId, deletions: Vec<Option<Deletion>>) -> Result<Option<Trashed>, StoreError> {
+        if deletions.is_empty() {
+            return Ok(None);
+        }
+        let mut now = vec![seen_in(document.tips())];
+        now.extend(self.view().thread_parts(id)?);
+        Ok(Deletion::standing(deletions, &now).map(|deletion| Trashed { at: deletion.at, by: deletion.by }))
+    }
+
+    /// The same after a later part of the thread got a message.
+    fn still_deleted(&self, id: TaskId) -> Result<Option<Trashed>, StoreError> {
+        let Some(document) = facts::load(self.rows, About::Task { task: id }.doc_id())? else { return Ok(None) };
+        let deletions = TaskState::read(&document).map(|state| state.deletions).unwrap_or_default();
+        self.deleted(&document, id, deletions)
     }
 
     fn holder_by(&self, taken: Option<OpenToken>) -> Result<Option<Holder>, StoreError> {
@@ -110,21 +136,34 @@ impl Deriver<'_> {
 
     /// Puts a task's record in the place of the one before, with everything that is found by it.
     fn replace(&self, old: Option<TaskRow>, new: TaskRow) -> Result<(), StoreError> {
-        if old.as_ref() == Some(&new) {
-            return Ok(());
+        let places = [Some(new.task.place), old.as_ref().map(|old| old.task.place).filter(|place| *place != new.task.place)];
+        if old.as_ref() != Some(&new) {
+            self.exchange_rows(old, &new)?;
         }
+        places.into_iter().flatten().try_for_each(|place| self.look_for_work(self.view().resolve(place)?))
+    }
+
+    fn exchange_rows(&self, old: Option<TaskRow>, new: &TaskRow) -> Result<(), StoreError> {
         let key = queue_key(&new.task);
         let before = old.as_ref().map(|old| queue_key(&old.task));
         if before.as_ref() != Some(&key) {
             before.map_or(Ok(()), |before| self.delete(&before))?;
             self.rows.put(Table::Views, Space::Task.key().bytes(new.task.id.as_bytes()).as_slice(), key.as_slice())?;
         }
-        self.put(Space::Queue, &key, &new)?;
+        self.put(Space::Queue, &key, new)?;
         let old = old.map(|row| row.task);
         self.exchange(old.as_ref().and_then(offered), offered(&new.task))?;
         self.exchange(held(old.as_ref())?, held(Some(&new.task))?)?;
         self.exchange(old.as_ref().and_then(scheduled), scheduled(&new.task))?;
-        self.count(old.as_ref(), &new.task)
+        self.count(old.as_ref(), Some(&new.task))
+    }
+
+    /// Takes a task out of everything by which it is found beside its own row.
+    pub(super) fn leave(&self, task: &Task) -> Result<(), StoreError> {
+        self.exchange(offered(task), None)?;
+        self.exchange(held(Some(task))?, None)?;
+        self.exchange(scheduled(task), None)?;
+        self.count(Some(task), None)
     }
 
     fn exchange(&self, old: Option<Key>, new: Option<Key>) -> Result<(), StoreError> {
@@ -135,11 +174,13 @@ impl Deriver<'_> {
         new.map_or(Ok(()), |key| self.mark(&key))
     }
 
-    fn count(&self, old: Option<&Task>, new: &Task) -> Result<(), StoreError> {
-        if old.is_some_and(|old| (old.place, old.status) == (new.place, new.status)) {
+    fn count(&self, old: Option<&Task>, new: Option<&Task>) -> Result<(), StoreError> {
+        let counted = |task: &Task| task.deleted.is_none().then_some((task.place, task.status));
+        if old.and_then(counted) == new.and_then(counted) {
             return Ok(());
         }
-        for (task, add) in old.map(|task| (task, false)).into_iter().chain([(new, true)]) {
+        let changes = [old.map(|task| (task, false)), new.map(|task| (task, true))];
+        for (task, add) in changes.into_iter().flatten().filter(|(task, _)| task.deleted.is_none()) {
             let key = Space::Counts.key().bytes(task.place.as_bytes());
             let mut counts: Counts = get_as(self.rows, Table::Views, &key, Space::Counts.word())?.unwrap_or_default();
             let number = counts.of_mut(task.status);
@@ -256,6 +297,9 @@ impl Thread {
 }
 
 fn offered(task: &Task) -> Option<Key> {
+    if task.deleted.is_some() {
+        return None;
+    }
     match (&task.holder, task.status) {
         (Some(holder), _) => holder.left.then(|| offer_key(task, Offer::Left)),
         (None, Status::NotStarted) if task.assignee == crate::model::Assignee::Agent => Some(offer_key(task, Offer::Waiting)),
@@ -264,7 +308,7 @@ fn offered(task: &Task) -> Option<Key> {
 }
 
 fn scheduled(task: &Task) -> Option<Key> {
-    task.schedule.as_ref().map(|_| Space::Scheduled.key().bytes(task.id.as_bytes()))
+    task.schedule.as_ref().filter(|_| task.deleted.is_none()).map(|_| Space::Scheduled.key().bytes(task.id.as_bytes()))
 }
 
 fn held(task: Option<&Task>) -> Result<Option<Key>, StoreError> {

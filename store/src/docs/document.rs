@@ -275,6 +275,19 @@ impl Registers<'_> {
         postcard::from_bytes(&self.bytes(key)?).ok()
     }
 
+    /// Every value that was written to a register at once with others, in the same order everywhere; one that is no such
+    /// record, as after a return to nothing, counts as absent.
+    pub fn records<T: DeserializeOwned>(&self, key: &str) -> Vec<Option<T>> {
+        let record = |(value, _): (Value<'_>, ObjId)| match value {
+            Value::Scalar(value) => match value.into_owned() {
+                ScalarValue::Bytes(bytes) => postcard::from_bytes(&bytes).ok(),
+                _ => None,
+            },
+            Value::Object(_) => None,
+        };
+        self.automerge.get_all(&self.object, key).map(|values| values.into_iter().map(record).collect()).unwrap_or_default()
+    }
+
     /// The keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = String> {
         self.automerge.keys(&self.object)

@@ -23,6 +23,7 @@ pub mod outbox;
 pub mod place;
 pub mod task;
 pub mod team;
+pub mod trash;
 
 pub use document::{Document, RawChange, Registers, Stored, Tip};
 

@@ -7,7 +7,7 @@ use automerge::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{About, Document, Text};
+use super::{About, Document, Text, trash::Retirement};
 use crate::{
     error::StoreError,
     id::{PlaceId, TaskId},
@@ -23,6 +23,7 @@ const DELETED: &str = "deleted";
 const CREATED: &str = "created";
 const CREATED_BY: &str = "by";
 const SPUN_UP_FOR: &str = "spun-up-for";
+const RETIRED: &str = "retired";
 
 /// What a place's document says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,20 +63,27 @@ impl PlaceState {
         let (Some(name), Some(created), Some(created_by)) = (root.text(NAME), root.number(CREATED), root.record(CREATED_BY)) else {
             return Ok(None);
         };
+        // A return from the archive or the trash that was written at once with a retirement wins: nothing is hidden by chance.
+        let returned = retirements(document).iter().any(Option::is_none);
         Ok(Some(Self {
             id: place,
             kind,
             name,
             description: root.record(DESCRIPTION).as_ref().map(text).unwrap_or_default(),
             icon: root.text(ICON).unwrap_or_default(),
-            archived: root.flag(ARCHIVED).unwrap_or_default(),
-            deleted: root.number(DELETED).map(Timestamp::from_ms),
+            archived: root.flag(ARCHIVED).unwrap_or_default() && !returned,
+            deleted: root.number(DELETED).map(Timestamp::from_ms).filter(|_| !returned),
             created: Timestamp::from_ms(created),
             created_by,
             settings: read_settings(document, text),
             spun_up_for: root.id(SPUN_UP_FOR).map(TaskId::from_bytes),
         }))
     }
+}
+
+/// When and by whom the place was archived or deleted, and when it was brought back, as far as that was written at once.
+pub fn retirements(document: &Document) -> Vec<Option<Retirement>> {
+    document.root().records(RETIRED)
 }
 
 fn read_settings(document: &Document, text: &dyn Fn(&Text) -> String) -> Settings {
@@ -137,6 +145,15 @@ pub(crate) fn set_deleted(tx: &mut Transaction<'_>, deleted: Option<Timestamp>) 
     match deleted {
         Some(at) => tx.put(ROOT, DELETED, at.ms()),
         None if tx.get(ROOT, DELETED)?.is_some() => tx.put(ROOT, DELETED, ScalarValue::Null),
+        None => Ok(()),
+    }
+}
+
+/// Says who archived or deleted the place and what they had seen; `retirement` are the bytes of a [`Retirement`].
+pub(crate) fn set_retired(tx: &mut Transaction<'_>, retirement: Option<Vec<u8>>) -> Result<(), AutomergeError> {
+    match retirement {
+        Some(retirement) => tx.put(ROOT, RETIRED, retirement),
+        None if tx.get(ROOT, RETIRED)?.is_some() => tx.put(ROOT, RETIRED, ScalarValue::Null),
         None => Ok(()),
     }
 }

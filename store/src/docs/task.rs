@@ -9,7 +9,7 @@ use automerge::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Document, Text, add_to_map, map_in, parse_record_key};
+use super::{Document, Text, add_to_map, map_in, parse_record_key, trash::Deletion};
 use crate::{
     id::{OpenToken, PlaceId, Writer},
     model::{Assignee, By, Missed, RunOf, Schedule, Status},
@@ -35,6 +35,7 @@ const ALLOW_ALL: &str = "allow-all";
 const CLEAR_CONTEXT: &str = "clear-context";
 const SCHEDULE: &str = "schedule";
 const PAUSED: &str = "paused";
+const DELETED: &str = "deleted";
 
 /// The most messages in a task's own document; later ones go to documents of their own, as many in each.
 pub const MESSAGES_MOST: u32 = 500;
@@ -143,6 +144,8 @@ pub struct TaskState {
     pub schedule: Option<Schedule>,
     /// What it is a run of.
     pub run_of: Option<RunOf>,
+    /// The deletions, and returns from the trash, that were written at once.
+    pub deletions: Vec<Option<Deletion>>,
 }
 
 impl TaskState {
@@ -173,6 +176,7 @@ impl TaskState {
                 paused: root.number(PAUSED).map(Timestamp::from_ms),
             }),
             run_of: document.about().ok()?.run_of(),
+            deletions: root.records(DELETED),
         })
     }
 
@@ -302,6 +306,14 @@ pub(crate) fn set_paused(tx: &mut Transaction<'_>, paused: Option<Timestamp>) ->
         Some(since) => tx.put(ROOT, PAUSED, since.ms()),
         None if tx.get(ROOT, PAUSED)?.is_some() => tx.put(ROOT, PAUSED, ScalarValue::Null),
         None => Ok(()),
+    }
+}
+
+/// Puts the task into the trash; `deletion` are the bytes of a [`Deletion`]. None takes it out.
+pub(crate) fn set_deleted(tx: &mut Transaction<'_>, deletion: Option<Vec<u8>>) -> Result<(), AutomergeError> {
+    match deletion {
+        Some(deletion) => tx.put(ROOT, DELETED, deletion),
+        None => tx.put(ROOT, DELETED, ScalarValue::Null),
     }
 }
 

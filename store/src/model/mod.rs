@@ -14,9 +14,9 @@ pub use agent::{Agent, AgentEnd, EndHow, Launched, ProcessRef};
 pub use attachment::Attachment;
 pub use machine::{Capability, Machine, Role};
 pub use note::{NoteHead, NoteInfo, NoteVersion};
-pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Seat, Setting, Settings};
+pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Revived, Seat, Setting, Settings, Work};
 pub use schedule::{Fired, Missed, Outcome, RunOf, Schedule, Skip};
-pub use task::{Assignee, Counts, Holder, Message, Status, StatusChange, Task, UnknownWord};
+pub use task::{Assignee, Counts, Holder, Message, Status, StatusChange, Task, Trashed, UnknownWord};
 
 use serde::{Deserialize, Serialize};
 

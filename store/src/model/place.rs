@@ -82,6 +82,30 @@ pub struct Place {
     pub merged: Option<Merged>,
     /// The task it was spun up for: spinning that task up again continues with this fork.
     pub spun_up_for: Option<TaskId>,
+    /// Set when it was archived or deleted, and is neither because of work that whoever did so had not seen.
+    pub revived: Option<Revived>,
+}
+
+/// Work that whoever archived or deleted a place had not seen, so that the place is live all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Revived {
+    /// When it was archived or deleted.
+    pub retired: Timestamp,
+    /// Who did so.
+    pub by: By,
+    /// The work, or the first of several.
+    pub work: Work,
+}
+
+/// Work in a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Work {
+    /// A fork was made from it.
+    Fork(PlaceId),
+    /// A task was added, moved there or written to.
+    Task(TaskId),
 }
 
 impl Place {

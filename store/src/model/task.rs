@@ -158,6 +158,18 @@ pub struct Task {
     pub schedule: Option<Schedule>,
     /// The template and the slot it was made for, if it is a run.
     pub run_of: Option<RunOf>,
+    /// Set while it is in the trash.
+    pub deleted: Option<Trashed>,
+}
+
+/// That something is in the trash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Trashed {
+    /// Since when.
+    pub at: Timestamp,
+    /// Who put it there.
+    pub by: By,
 }
 
 /// One entry of a task's thread.

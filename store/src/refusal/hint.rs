@@ -79,9 +79,11 @@ impl Refusal {
             Self::LongText { .. } => "put it into a file of the folder and name the file".into(),
             Self::CronStatus => "set one of notstarted, ongoing, blocked, completed, rejected".into(),
             Self::QueueEmpty { place } => format!("add one: `frith task add -w {} <title>`", place.name),
-            Self::TaskHeld { task, .. } => {
-                format!("wait for it, or move it all the same: `frith task move {} --to <place> --force`", task.id.short())
-            }
+            Self::TaskHeld { task, agent } => format!(
+                "wait for it, stop the agent (`frith agents stop {}`), or move the task all the same: `frith task move {} --to <place> --force`",
+                agent.short(),
+                task.id.short()
+            ),
             Self::NotForSpinUp { task } if task.status.is_finished() => {
                 format!("open it again: `frith task status {} notstarted`", task.id.short())
             }
@@ -93,6 +95,8 @@ impl Refusal {
             Self::BesideItself { .. } => "name another task of the queue".into(),
             Self::BlankText => "say something, or pipe it in: `-` reads standard input".into(),
             Self::NotArchived { place } => format!("`frith workspace show {}` shows how it is", place.name),
+            Self::TaskInTrash { task } => format!("`frith task restore {}` takes it out", task.id.short()),
+            Self::TaskNotInTrash { .. } => "`frith task list --deleted` shows what is".into(),
             Self::DocumentFull { .. } => "close it and add a new task for what is left".into(),
             Self::BadSchedule { .. } => {
                 "`30 9 * * 1-5` comes at 9:30 from Monday to Friday: minute, hour, day of month, month, day of week".into()

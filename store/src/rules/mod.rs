@@ -14,7 +14,9 @@ pub mod queue;
 pub mod restore;
 pub mod schedule;
 pub mod seat;
+pub mod stats;
 pub mod task;
+pub mod trash;
 
 use crate::{
     model::{Place, Task},
@@ -56,6 +58,7 @@ pub(crate) mod samples {
             seat: Seat { epoch: 1, home: HERE, electorate: vec![HERE] },
             merged: None,
             spun_up_for: None,
+            revived: None,
         }
     }
 
@@ -81,6 +84,7 @@ pub(crate) mod samples {
             moved_from: None,
             schedule: None,
             run_of: None,
+            deleted: None,
         }
     }
 

@@ -59,7 +59,7 @@ pub fn can_move(tasks: &[Standing], to: &Place, to_parent: Option<&Place>, force
             plan.unchanged += 1;
             continue;
         }
-        can_write(&standing.place, standing.parent.as_ref())?;
+        can_change(standing)?;
         if let (Some(agent), false) = (holding_agent(&standing.task), force) {
             return Err(Refusal::TaskHeld { task: in_the_way(&standing.task), agent });
         }
@@ -80,8 +80,9 @@ pub fn holding_agent(task: &Task) -> Option<crate::id::AgentId> {
 /// Whether a task may be spun up: not started, or blocked and in no agent's hands (forks.md, "Making a fork").
 ///
 /// # Errors
-/// [`Refusal::NotForSpinUp`] or [`Refusal::TaskHeld`].
+/// [`Refusal::NotForSpinUp`], [`Refusal::TaskHeld`] or [`Refusal::TaskInTrash`].
 pub fn can_spin_up(task: &Task) -> Result<(), Refusal> {
+    not_in_trash(task)?;
     match (task.status, holding_agent(task)) {
         (Status::NotStarted | Status::Blocked, None) => Ok(()),
         (Status::Blocked, Some(agent)) => Err(Refusal::TaskHeld { task: in_the_way(task), agent }),
@@ -97,15 +98,21 @@ pub fn can_stand_by(task: &Standing, neighbour: &Standing) -> Result<(), Refusal
     if task.task.id == neighbour.task.id {
         return Err(Refusal::BesideItself { task: task.task.id });
     }
+    not_in_trash(&neighbour.task)?;
     if task.place.id == neighbour.place.id { Ok(()) } else { Err(Refusal::OtherQueue { task: neighbour.task.id }) }
 }
 
 /// Whether a task may be written to where it stands.
 ///
 /// # Errors
-/// As [`can_write`]; names are those of the place.
+/// As [`can_write`], with the names of the place; or the task is in the trash.
 pub fn can_change(standing: &Standing) -> Result<(), Refusal> {
-    can_write(&standing.place, standing.parent.as_ref())
+    can_write(&standing.place, standing.parent.as_ref())?;
+    not_in_trash(&standing.task)
+}
+
+fn not_in_trash(task: &Task) -> Result<(), Refusal> {
+    if task.deleted.is_some() { Err(Refusal::TaskInTrash { task: in_the_way(task) }) } else { Ok(()) }
 }
 
 #[cfg(test)]

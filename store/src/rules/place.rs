@@ -10,8 +10,6 @@ use crate::{
 
 /// The name of the workspace that watches the others.
 pub const SUPERVISOR: &str = "supervisor";
-/// Days a deleted workspace stays in the trash.
-pub const DAYS_IN_TRASH: u32 = 30;
 
 /// A name that a place may have.
 #[derive(Debug, Clone, PartialEq, Eq)]

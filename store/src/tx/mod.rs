@@ -25,6 +25,7 @@ mod places;
 mod restored;
 mod schedules;
 mod tasks;
+mod trash;
 
 pub use attachments::NewAttachment;
 pub use places::{NewPlace, PlaceEdit};

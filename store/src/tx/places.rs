@@ -7,6 +7,7 @@ use crate::{
         log::Fact,
         place,
         team::{self, Member, SignedMember, supervisor_of},
+        trash::{Retirement, written},
     },
     error::StoreError,
     id::{PlaceId, TaskId, TeamId},
@@ -125,7 +126,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The place is not known, or something could not be written.
-    pub fn set_place(&mut self, id: PlaceId, edit: PlaceEdit, _by: &By) -> Result<(), StoreError> {
+    pub fn set_place(&mut self, id: PlaceId, edit: PlaceEdit, by: &By) -> Result<(), StoreError> {
         let old = self.place(id)?;
         let about = About::Place { place: id, kind: old.as_ref().map_or(PlaceKind::Workspace, |place| place.kind) };
         let old = old.map(|place| place.settings).unwrap_or_default();
@@ -136,17 +137,29 @@ impl Tx<'_> {
             None => Vec::new(),
         };
         let description = edit.description.map(|description| document.encode(&self.text(&description)?)).transpose()?;
+        let retires = edit.archived == Some(true) || matches!(edit.deleted, Some(Some(_)));
+        let returns = edit.archived == Some(false) || edit.deleted == Some(None);
+        let retirement = if retires { Some(document.encode(&self.retirement(id, by)?)?) } else { None };
         let change = document.edit(writer, now, |tx, _| {
             edit.name.map_or(Ok(()), |name| place::set_name(tx, name))?;
             description.map_or(Ok(()), |description| place::set_description(tx, description))?;
             edit.icon.map_or(Ok(()), |icon| place::set_icon(tx, icon))?;
             edit.archived.map_or(Ok(()), |archived| place::set_archived(tx, archived))?;
             edit.deleted.map_or(Ok(()), |deleted| place::set_deleted(tx, deleted))?;
+            if retires || returns {
+                place::set_retired(tx, retirement)?;
+            }
             settings.into_iter().try_for_each(|(key, value)| place::set_register(tx, key, value))
         })?;
         self.keep(&about, &document, change)?;
         self.deriver().document(&document)?;
         self.put_back(document);
         Ok(())
+    }
+
+    /// What is known of a place's work when it is archived or deleted: whatever else there is brings it back.
+    fn retirement(&self, place: PlaceId, by: &By) -> Result<Retirement, StoreError> {
+        let marks: Vec<_> = self.marks(place)?.into_iter().map(|(_, mark)| mark).collect();
+        Ok(Retirement { at: self.now, by: by.clone(), seen: self.text(&written(&marks))? })
     }
 }

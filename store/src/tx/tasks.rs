@@ -11,6 +11,7 @@ use crate::{
     docs::{
         About, CHANGES_MOST, Document,
         task::{self, Birth, HISTORY, HistoryRecord, Keyed, MESSAGES, MESSAGES_MOST, MessageRecord, Progress, ScheduleRecord, TaskState},
+        trash::{Deletion, seen_in},
     },
     error::{DocumentFault, Failure, StoreError},
     facts,
@@ -178,6 +179,33 @@ impl Tx<'_> {
             change.history = Some(self.history_record(id, state.status(), Some(to), by)?);
             self.change_task(id, &mut document, change)?;
         }
+        self.put_back(document);
+        Ok(())
+    }
+
+    /// Puts a task into the trash. What is written to it elsewhere and was not seen here takes it out again.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub fn delete_task(&mut self, id: TaskId, by: &By) -> Result<(), StoreError> {
+        let mut document = self.document(&About::Task { task: id })?;
+        let mut seen = vec![seen_in(document.tips())];
+        let writer = self.writer();
+        seen[0].insert(writer, document.next_seq(writer));
+        seen.extend(self.thread_parts(id)?);
+        let deletion = document.encode(&Deletion { at: self.now, by: by.clone(), seen })?;
+        self.change_task(id, &mut document, Change::of(|tx| task::set_deleted(tx, Some(deletion))))?;
+        self.put_back(document);
+        Ok(())
+    }
+
+    /// Takes a task out of the trash.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub fn restore_task(&mut self, id: TaskId) -> Result<(), StoreError> {
+        let mut document = self.document(&About::Task { task: id })?;
+        self.change_task(id, &mut document, Change::of(|tx| task::set_deleted(tx, None)))?;
         self.put_back(document);
         Ok(())
     }

@@ -6,22 +6,68 @@ use super::{Space, View};
 use crate::{
     error::{Failure, StoreError},
     id::{AgentId, AgentRef, MachineId, MachineRef, NoPrefix, PlaceId, PlaceRef, Prefix, TaskId, TaskRef},
+    model::Place,
     refusal::{Refusal, What},
     rows::{Scan, Table},
 };
 
 impl View<'_> {
-    /// The place somebody named: by its exact name, which wins, by its id or by the beginning of its id. A merged or
-    /// deleted place has no name any more.
+    /// The place somebody named: by its exact name, which wins, by its id or by the beginning of its id, or by its label. A
+    /// merged or deleted place has no name any more.
     ///
     /// # Errors
     /// Refused when it is too short, unknown or ambiguous.
     pub fn find_place(&self, named: &PlaceRef) -> Result<PlaceId, Failure> {
+        if let Some((name, machine)) = named.0.split_once('@') {
+            return self.find_labelled(&named.0, name, machine);
+        }
         match self.places_named(&named.0)?.as_slice() {
             [] => self.find(What::Place, Space::Place, &named.0).map(PlaceId::from_bytes),
             [one] => Ok(*one),
             several => Err(ambiguous(What::Place, &named.0, several.iter().map(ToString::to_string).collect())),
         }
+    }
+
+    /// The place that a label names, as [`View::label`] gives it.
+    fn find_labelled(&self, given: &str, name: &str, machine: &str) -> Result<PlaceId, Failure> {
+        let (machine, id) = machine.split_once('~').map_or((machine, ""), |(machine, id)| (machine, id));
+        let mut found = Vec::new();
+        for place in self.places_named(name)? {
+            if self.home_name(place)?.is_some_and(|home| home == machine) && place.to_string().starts_with(id) {
+                found.push(place);
+            }
+        }
+        match found.as_slice() {
+            [] => Err(unknown(What::Place, given)),
+            [one] => Ok(*one),
+            several => Err(ambiguous(What::Place, given, several.iter().map(ToString::to_string).collect())),
+        }
+    }
+
+    /// What names a place and no other: its name alone where no other live place has it, else with its home machine, and with
+    /// its id where even that is not enough (machines.md, "Names").
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn label(&self, place: &Place) -> Result<String, StoreError> {
+        let mut others = self.places_named(&place.name)?;
+        others.retain(|other| *other != place.id);
+        if others.is_empty() || !place.is_live() {
+            return Ok(place.name.clone());
+        }
+        let home = self.home_name(place.id)?.unwrap_or_else(|| place.seat.home.short());
+        for other in others {
+            if self.home_name(other)?.as_deref() == Some(home.as_str()) {
+                return Ok(format!("{}@{home}~{}", place.name, place.id.short()));
+            }
+        }
+        Ok(format!("{}@{home}", place.name))
+    }
+
+    fn home_name(&self, place: PlaceId) -> Result<Option<String>, StoreError> {
+        let Some(place) = self.place(place)? else { return Ok(None) };
+        let machine = self.machine(place.seat.home)?;
+        Ok(Some(machine.map_or_else(|| place.seat.home.short(), |machine| machine.name)))
     }
 
     /// The task somebody named by its id or the beginning of it.

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
+    docs::trash::Mark,
     error::StoreError,
     id::{BlobHash, CallId, MachineId, OpenToken, TaskId},
     model::{By, Merged, Seat, Task},
@@ -20,6 +21,7 @@ mod places;
 mod queue;
 mod schedules;
 mod tasks;
+mod work;
 
 pub use local::StepRow;
 pub(crate) use local::{CallRow, LocalSpace, is_backed_up};
@@ -90,6 +92,12 @@ pub(crate) enum Space {
     Scheduled,
     /// task, slot (the latest first), machine → what became of it
     Fired,
+    /// place, when it was deleted, task → [`TaskRow`]
+    Trash,
+    /// place → [`RetiredRow`]
+    Retired,
+    /// place → [`crate::model::Revived`]
+    Revived,
 }
 
 impl Space {
@@ -126,6 +134,9 @@ impl Space {
             Self::Attachment => "attachments",
             Self::Scheduled => "schedules",
             Self::Fired => "slots",
+            Self::Trash => "trash",
+            Self::Retired => "archived places",
+            Self::Revived => "revived places",
         }
     }
 }
@@ -135,6 +146,15 @@ impl Space {
 pub(crate) struct SeatRow {
     pub seat: Seat,
     pub entry: [u8; 32],
+}
+
+/// That a place was archived or deleted, with the tasks that were known then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RetiredRow {
+    pub at: Timestamp,
+    pub by: By,
+    /// In order.
+    pub seen: Vec<Mark>,
 }
 
 /// That a fork was merged, with what decides between two merges.

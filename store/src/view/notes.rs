@@ -73,6 +73,19 @@ impl View<'_> {
         together(self.note_parts(place, name)?).into_iter().map(whole).collect()
     }
 
+    /// The name and the part of each of a workspace's note documents.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub(crate) fn note_documents(&self, place: PlaceId) -> Result<Vec<(String, u32)>, StoreError> {
+        let documents = self.keys(&Space::NotePart.key().bytes(place.as_bytes()))?.into_iter().filter_map(|rest| {
+            let (name, part) = rest.split_at_checked(rest.len().checked_sub(8)?)?;
+            let part = u32::try_from(u64::from_be_bytes(part.try_into().ok()?)).ok()?;
+            Some((String::from_utf8_lossy(name.strip_suffix(&[0])?).into_owned(), part))
+        });
+        Ok(documents.collect())
+    }
+
     fn note_parts(&self, place: PlaceId, name: &str) -> Result<Vec<NotePartRow>, StoreError> {
         self.values(&note_key(place, name), Space::NotePart)
     }

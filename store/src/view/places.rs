@@ -152,20 +152,24 @@ impl View<'_> {
             PlaceKind::Fork { .. } => self.merged(state.id)?,
             PlaceKind::Workspace | PlaceKind::Supervisor => None,
         };
+        let retired = state.archived || state.deleted.is_some();
+        let revived = if retired { self.revived(state.id)? } else { None };
+        let stands = revived.is_none();
         Ok(Place {
             id: state.id,
             name: state.name,
             kind: state.kind,
             description: state.description,
             icon: state.icon,
-            archived: state.archived,
-            deleted: state.deleted,
+            archived: state.archived && stands,
+            deleted: state.deleted.filter(|_| stands),
             created: state.created,
             created_by: state.created_by,
             settings: state.settings,
             seat: seat.map_or_else(nobody, |row| row.seat),
             merged,
             spun_up_for: state.spun_up_for,
+            revived,
         })
     }
 

@@ -22,8 +22,11 @@ pub(crate) fn order_of(task: &Task) -> (i64, Timestamp, TaskId) {
     (task.position, task.created, task.id)
 }
 
-/// The key of a task's row in the queue of its own place.
+/// The key of a task's row in the queue of its own place, or in that place's trash.
 pub(crate) fn queue_key(task: &Task) -> Key {
+    if let Some(trashed) = &task.deleted {
+        return Space::Trash.key().bytes(task.place.as_bytes()).signed(trashed.at.ms()).bytes(task.id.as_bytes());
+    }
     let key = Space::Queue.key().bytes(task.place.as_bytes()).byte(task.status as u8);
     key.signed(task.position).signed(task.created.ms()).bytes(task.id.as_bytes())
 }
@@ -89,6 +92,19 @@ impl<'a> View<'a> {
     pub fn task_stream(&self, place: PlaceId, statuses: &[Status]) -> Result<TaskStream<'a>, StoreError> {
         let ranges = self.ranges(place, statuses)?.into_iter().map(Range::new).collect();
         Ok(TaskStream { view: *self, ranges })
+    }
+
+    /// The tasks of a place that are in the trash, with those of forks merged into it, the last deleted first.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn trash(&self, place: PlaceId) -> Result<Vec<Task>, StoreError> {
+        let mut tasks: Vec<Task> = Vec::new();
+        for place in self.places_within(self.resolve(place)?)? {
+            tasks.extend(self.values(&Space::Trash.key().bytes(place.as_bytes()), Space::Trash)?);
+        }
+        tasks.sort_by_key(|task| std::cmp::Reverse((task.deleted.as_ref().map(|trashed| trashed.at), task.id)));
+        Ok(tasks)
     }
 
     /// The beginnings of the keys of these tasks: one for each place and status.

@@ -2,7 +2,12 @@
 
 use super::{BodyRow, Space, TaskRow, View};
 use crate::{
+    docs::{
+        About,
+        trash::{Seen, seen_in},
+    },
     error::{Failure, StoreError},
+    facts,
     id::TaskId,
     model::{Attachment, By, Message, StatusChange, Task},
     refusal::{Refusal, What},
@@ -69,6 +74,19 @@ impl View<'_> {
     pub fn held_by(&self, by: &By) -> Result<Vec<Task>, StoreError> {
         let ids = self.ids(&super::holder_key(by)?, Space::Held)?;
         ids.into_iter().map(|id| self.task(TaskId::from_bytes(id))).filter_map(Result::transpose).collect()
+    }
+
+    /// What each later part of a task's thread has.
+    pub(crate) fn thread_parts(&self, task: TaskId) -> Result<Vec<Seen>, StoreError> {
+        let mut parts = Vec::new();
+        for part in 1.. {
+            let tips = facts::frontier(self.rows, About::Thread { task, part }.doc_id())?;
+            if tips.is_empty() {
+                break;
+            }
+            parts.push(seen_in(&tips));
+        }
+        Ok(parts)
     }
 
     pub(crate) fn task_row(&self, id: TaskId) -> Result<Option<TaskRow>, StoreError> {

@@ -1,0 +1,110 @@
+//! The trash of tasks (forks.md, "Workspace"): what may go there, what may come back, when it is emptied.
+
+use super::{
+    in_the_way,
+    moves::{Standing, holding_agent},
+    place::can_write,
+};
+use crate::{id::TaskId, refusal::Refusal, time::Timestamp};
+
+/// Days that what was deleted stays in the trash.
+pub const DAYS_IN_TRASH: u32 = 30;
+
+/// Tasks that may go to the trash, or come back from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrashPlan(Vec<TaskId>);
+
+impl TrashPlan {
+    /// The tasks, each once.
+    pub fn tasks(&self) -> &[TaskId] {
+        &self.0
+    }
+}
+
+/// Whether these tasks may go to the trash, all or none.
+///
+/// # Errors
+/// A place takes no writes, a task is in the trash already, or an agent has one in hand.
+pub fn can_delete(tasks: &[Standing]) -> Result<TrashPlan, Refusal> {
+    each(tasks, |standing| match (&standing.task.deleted, holding_agent(&standing.task)) {
+        (Some(_), _) => Err(Refusal::TaskInTrash { task: in_the_way(&standing.task) }),
+        (None, Some(agent)) => Err(Refusal::TaskHeld { task: in_the_way(&standing.task), agent }),
+        (None, None) => Ok(()),
+    })
+}
+
+/// Whether these tasks may come back from the trash, all or none.
+///
+/// # Errors
+/// A place takes no writes, or a task is not in the trash.
+pub fn can_restore(tasks: &[Standing]) -> Result<TrashPlan, Refusal> {
+    each(tasks, |standing| match standing.task.deleted {
+        Some(_) => Ok(()),
+        None => Err(Refusal::TaskNotInTrash { task: in_the_way(&standing.task) }),
+    })
+}
+
+fn each(tasks: &[Standing], check: impl Fn(&Standing) -> Result<(), Refusal>) -> Result<TrashPlan, Refusal> {
+    let mut plan = TrashPlan(Vec::with_capacity(tasks.len()));
+    for standing in tasks {
+        can_write(&standing.place, standing.parent.as_ref())?;
+        check(standing)?;
+        if !plan.0.contains(&standing.task.id) {
+            plan.0.push(standing.task.id);
+        }
+    }
+    Ok(plan)
+}
+
+/// What was deleted before this moment goes for good.
+pub fn emptied_before(now: Timestamp) -> Timestamp {
+    Timestamp::from_ms(now.ms().saturating_sub(i64::from(DAYS_IN_TRASH) * 24 * 60 * 60 * 1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        id::AgentId,
+        model::{By, Holder, Place, Status, Task, Trashed},
+        rules::samples::{place, task},
+    };
+
+    fn standing(task: Task, place: &Place) -> Standing {
+        Standing { task, place: place.clone(), parent: None }
+    }
+
+    fn trashed(task: Task) -> Task {
+        Task { deleted: Some(Trashed { at: Timestamp::from_ms(1), by: By::Node }), ..task }
+    }
+
+    #[test]
+    fn a_task_goes_once_and_comes_back_once() {
+        let app = place(1, "app");
+        let (here, gone) = (task(2, &app, Status::Completed), trashed(task(3, &app, Status::NotStarted)));
+        let plan = can_delete(&[standing(here.clone(), &app), standing(here.clone(), &app)]).unwrap();
+        assert_eq!(plan.tasks(), [here.id]);
+        let all = [standing(here.clone(), &app), standing(gone.clone(), &app)];
+        assert!(matches!(can_delete(&all), Err(Refusal::TaskInTrash { task }) if task.id == gone.id));
+        assert!(matches!(can_restore(&all), Err(Refusal::TaskNotInTrash { task }) if task.id == here.id));
+        assert_eq!(can_restore(&all[1..]).unwrap().tasks(), [gone.id]);
+    }
+
+    #[test]
+    fn a_task_in_an_agents_hands_and_one_in_an_archived_place_stay() {
+        let app = place(1, "app");
+        let agent = AgentId::from_bytes([7; 16]);
+        let holder =
+            Holder { by: By::Agent(agent), since: Timestamp::default(), call: crate::id::CallId::from_bytes([1; 16]), left: false };
+        let held = Task { holder: Some(holder), ..task(2, &app, Status::Ongoing) };
+        assert!(matches!(can_delete(&[standing(held, &app)]), Err(Refusal::TaskHeld { agent: holder, .. }) if holder == agent));
+        let archived = Place { archived: true, ..app };
+        assert!(matches!(can_delete(&[standing(task(3, &archived, Status::NotStarted), &archived)]), Err(Refusal::Archived { .. })));
+    }
+
+    #[test]
+    fn the_trash_is_emptied_after_thirty_days() {
+        let day = 24 * 60 * 60 * 1000;
+        assert_eq!(emptied_before(Timestamp::from_ms(31 * day)), Timestamp::from_ms(day));
+    }
+}
