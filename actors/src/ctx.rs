@@ -10,7 +10,7 @@ use frith_store::{
     model::ProcessRef,
 };
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::{
     caller::RunningAgent,
@@ -31,6 +31,8 @@ pub struct Ctx {
     pub config: Arc<dyn Configured>,
     /// The agents of this machine that have not ended.
     pub running: Running,
+    /// Told when a message is held back, or not any more.
+    pub held: Arc<Notify>,
 }
 
 impl Ctx {

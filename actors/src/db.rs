@@ -19,7 +19,7 @@ use frith_store::{
     view::View,
 };
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::env::world::{Blocking, WallClock, blocking};
 
@@ -41,6 +41,8 @@ struct Shared {
     clock: Arc<dyn WallClock>,
     blocking: Arc<dyn Blocking>,
     queue: Mutex<Queue>,
+    /// Changes with every group that was written.
+    written: watch::Sender<()>,
 }
 
 #[derive(Default)]
@@ -52,7 +54,7 @@ struct Queue {
 impl Db {
     /// The way to this store.
     pub fn new(store: Store, clock: Arc<dyn WallClock>, blocking: Arc<dyn Blocking>) -> Self {
-        Self { shared: Arc::new(Shared { store, clock, blocking, queue: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { store, clock, blocking, queue: Mutex::default(), written: watch::Sender::new(()) }) }
     }
 
     /// The store itself, for facts about it.
@@ -63,6 +65,11 @@ impl Db {
     /// Now, by this machine's clock.
     pub fn now(&self) -> Timestamp {
         self.shared.clock.now()
+    }
+
+    /// Changes whenever something was written.
+    pub fn written(&self) -> watch::Receiver<()> {
+        self.shared.written.subscribe()
     }
 
     /// Reads a state that was true at one moment.
@@ -165,6 +172,7 @@ impl Db {
                 queue.jobs.drain(..).collect()
             };
             self.shared.store.commit(group);
+            self.shared.written.send_replace(());
         }
     }
 

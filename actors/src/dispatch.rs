@@ -8,7 +8,7 @@ use std::{ffi::OsString, time::Duration};
 use frith_store::{
     error::Failure,
     id::{AgentId, MachineId, PlaceId, TaskId},
-    model::{Agent, By},
+    model::{Agent, By, Notice, Place, Status},
     refusal::{FolderFault, Refusal},
     text::PathText,
     tx::Tx,
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use crate::{
     api::{
         Operation, agents, fork,
-        task::{DeletedTasks, MovedTasks, RestoredTasks, TaskInfo},
+        task::{self, DeletedTasks, MovedTasks, RestoredTasks, TaskInfo},
         workspace,
     },
     backup,
@@ -31,11 +31,12 @@ use crate::{
         process::{Pid, TerminalSize},
         world::blocking,
     },
-    handlers::{self, workspace::RealFolder},
+    handlers::{self, task::Fresh, workspace::RealFolder},
     launch,
     local::server::{Answer, Answering, Answers},
     merge,
     node::Node,
+    notice::{self, Event},
     place::PlaceMsg,
     schedule::ScheduleMsg,
     status,
@@ -124,23 +125,19 @@ async fn dispatch(
         | Op::TaskNext(_)
         | Op::TaskDelete(_)
         | Op::TaskRestore(_)) => call.task(task).await,
-        Op::AgentLaunch(request) => call.launch(request).await,
-        Op::AgentStop(request) => call.stop(request).await,
-        Op::AgentAttach(request) => call.attach(request).await,
-        Op::AgentSessions(request) => {
-            let agents = node.ctx().db.read(move |view| handlers::agents::list(view, &request)).await?;
-            reply(&agents::Agents { agents: status::with_viewers(node, agents.agents).await })
-        }
-        Op::AgentShow(request) => {
-            let agent = node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &request.agent)?));
-            reply(&status::with_viewers(node, vec![agent.await?]).await.swap_remove(0))
-        }
-        Op::AgentWhoami(_) => call.read(handlers::agents::whoami).await,
+        agent @ (Op::AgentLaunch(_)
+        | Op::AgentStop(_)
+        | Op::AgentAttach(_)
+        | Op::AgentSessions(_)
+        | Op::AgentShow(_)
+        | Op::AgentWhoami(_)
+        | Op::AgentUnsend(_)) => call.agent(agent).await,
         shared @ (Op::MemoryList(_) | Op::MemoryLoad(_) | Op::MemorySave(_) | Op::MemoryDelete(_)) => call.shared(shared).await,
         Op::NodeBackup(request) => reply(&backup::back_up(node, request, call.caller.folder, call.progress).await?),
         attachment @ (Op::AttachmentSend(_) | Op::TaskAttach(_) | Op::AttachmentGet(_) | Op::AttachmentRemove(_)) => {
             call.attachment(attachment).await
         }
+        Op::WorkspaceAllow(request) => call.change_workspace(move |tx, caller| handlers::workspace::allow(tx, caller, &request)).await,
     }
 }
 
@@ -235,10 +232,8 @@ impl Call<'_> {
                 self.write_touching(|edited: &TaskInfo| vec![edited.task.id], move |tx, caller| task::edit(tx, caller, &request, &zone))
                     .await
             }
-            Operation::TaskStatus(request) => self.write(move |tx, caller| task::set_status(tx, caller, &request, fresh)).await,
+            Operation::TaskStatus(request) => self.set_status(request, fresh).await,
             Operation::TaskMove(request) => self.write_touching(tasks_in, move |tx, caller| task::move_to(tx, caller, &request)).await,
-            Operation::TaskReply(request) => self.write(move |tx, caller| task::reply(tx, caller, &request)).await,
-            Operation::TaskNext(request) => self.write(move |tx, caller| task::next(tx, caller, &request, call, fresh)).await,
             Operation::TaskDelete(request) if request.dry_run => {
                 self.read(move |view, caller| trash::deletion(view, caller, &request)).await
             }
@@ -246,8 +241,59 @@ impl Call<'_> {
             Operation::TaskRestore(request) => {
                 self.write_touching(restored_in, move |tx, caller| trash::restore(tx, caller, &request)).await
             }
+            Operation::TaskReply(request) => {
+                let held = self.node.ctx().held.clone();
+                let answer = self.write(move |tx, caller| task::reply(tx, caller, &request, fresh.id)).await;
+                held.notify_one();
+                answer
+            }
+            Operation::TaskNext(request) => {
+                let kinds = &self.node.ctx().config.now().kinds;
+                let cleared: Vec<String> = kinds.iter().filter(|(_, kind)| kind.can_be_cleared()).map(|(name, _)| name.clone()).collect();
+                self.write(move |tx, caller| task::next(tx, caller, &request, call, fresh, &cleared)).await
+            }
             _ => Err(Refusal::Stale.into()),
         }
+    }
+
+    async fn agent(self, operation: Operation) -> Result<Answer, Failed> {
+        let node = self.node;
+        match operation {
+            Operation::AgentLaunch(request) => self.launch(request).await,
+            Operation::AgentStop(request) => self.stop(request).await,
+            Operation::AgentAttach(request) => self.attach(request).await,
+            Operation::AgentSessions(request) => {
+                let agents = node.ctx().db.read(move |view| handlers::agents::list(view, &request)).await?;
+                reply(&agents::Agents { agents: status::with_viewers(node, agents.agents).await })
+            }
+            Operation::AgentShow(request) => {
+                let agent = node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &request.agent)?));
+                reply(&status::with_viewers(node, vec![agent.await?]).await.swap_remove(0))
+            }
+            Operation::AgentWhoami(_) => self.read(handlers::agents::whoami).await,
+            Operation::AgentUnsend(request) => {
+                let answer = self.write(move |tx, _| handlers::agents::unsend(tx, &request)).await;
+                node.ctx().held.notify_one();
+                answer
+            }
+            _ => Err(Refusal::Stale.into()),
+        }
+    }
+
+    async fn set_status(self, request: task::SetStatus, fresh: Fresh) -> Result<Answer, Failed> {
+        let (caller, by) = (self.caller.clone(), self.caller.by());
+        let ctx = self.node.ctx();
+        let set = ctx.db.write_once(self.envelope.call, move |tx| handlers::task::set_status(tx, &caller, &request, fresh)).await?;
+        let notice = match set.task.status {
+            status if status.is_finished() => Some(Notice::TaskFinished),
+            Status::Blocked => Some(Notice::TaskWaiting),
+            _ => None,
+        };
+        if let Some(notice) = notice {
+            let what = format!("{} {}: {}", set.task.id.short(), set.task.title, set.task.status.word());
+            notice::raise(ctx, Event { place: set.place.id, notice, by: Some(by), what });
+        }
+        reply(&set)
     }
 
     async fn create_workspace(self, request: workspace::Create) -> Result<Answer, Failed> {
@@ -258,7 +304,34 @@ impl Call<'_> {
 
     async fn set_workspace(self, request: workspace::Set) -> Result<Answer, Failed> {
         let folder = self.look(request.folder.as_ref()).await?;
-        self.write(move |tx, caller| handlers::workspace::set(tx, caller, &request, folder.as_ref())).await
+        self.change_workspace(move |tx, caller| handlers::workspace::set(tx, caller, &request, folder.as_ref())).await
+    }
+
+    /// Changes what agents may get to feel at once: those that run in the place and its forks are told.
+    async fn change_workspace(
+        self,
+        write: impl FnOnce(&mut Tx<'_>, &Caller) -> Result<workspace::PlaceInfo, Failure> + Send + 'static,
+    ) -> Result<Answer, Failed> {
+        let (caller, ctx) = (self.caller.clone(), self.node.ctx());
+        let changed = ctx.db.write_once(self.envelope.call, move |tx| write(tx, &caller)).await?;
+        let id = changed.id;
+        let places = ctx.db.read(move |view| {
+            let forks = view.forks_of(id)?.into_iter().filter(Place::is_live).map(|fork| fork.id);
+            let mut places = Vec::new();
+            for place in std::iter::once(id).chain(forks) {
+                if view.agent_in(place)?.is_some() {
+                    places.push(place);
+                }
+            }
+            Ok(places)
+        });
+        for place in places.await? {
+            if let Some(actor) = self.node.place(place).await {
+                // One that failed gives its agent the rules when it is started again.
+                let _ = actor.cast(PlaceMsg::SettingsChanged);
+            }
+        }
+        reply(&changed)
     }
 
     /// A folder that was named, from where the caller stands.
@@ -289,9 +362,18 @@ impl Call<'_> {
         });
         let place = place.await?;
         let asked = self.asked(place, request.kind, request.model, request.effort);
-        let agent = self.launched(asked).await?;
+        let agent = match self.launched(asked).await {
+            Err(Failed::Refused(refusal)) => return Err(self.launch_refused(place, refusal)),
+            launched => launched?,
+        };
         self.require_well(agent).await?;
         reply(&status::agent(self.node, agent).await?)
+    }
+
+    fn launch_refused(&self, place: PlaceId, refusal: Box<Refusal>) -> Failed {
+        let (by, what) = (Some(self.caller.by()), refusal.to_string());
+        notice::raise(self.node.ctx(), Event { place, notice: Notice::LaunchRefused, by, what });
+        Failed::Refused(refusal)
     }
 
     fn asked(&self, place: PlaceId, kind: Option<String>, model: Option<String>, effort: Option<String>) -> launch::Asked {
@@ -304,6 +386,7 @@ impl Call<'_> {
             by: self.caller.by(),
             environment: environment.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect(),
             size: self.size(),
+            task: None,
         }
     }
 
@@ -404,10 +487,11 @@ impl Call<'_> {
         let (caller, asked) = (self.caller.clone(), request.clone());
         let from = self.node.ctx().db.read(move |view| {
             require_here(view, caller.here, asked.on.as_ref())?;
-            handlers::fork::spin_up_from(view, &caller, &asked)
+            Ok((handlers::fork::spin_up_from(view, &caller, &asked)?, view.find_task(&asked.task)?))
         });
-        let parent = from.await?;
+        let (parent, task) = from.await?;
         let mut trial = self.asked(parent.id, request.kind.clone(), request.model.clone(), request.effort.clone());
+        trial.task = Some(task);
         launch::can_run_fork_of(self.node.ctx(), &parent, &trial).await?;
         let (caller, asked, id) = (self.caller.clone(), request, self.node.ctx().fresh_id());
         let made =
@@ -418,7 +502,10 @@ impl Call<'_> {
             Ok(agent) => self.require_well(agent).await.map(|()| agent),
             Err(failed) => Err(failed),
         };
-        let agent = launched.map_err(|failed| not_launched(&made, failed))?;
+        let agent = launched.map_err(|failed| match not_launched(&made, failed) {
+            Failed::Refused(refusal) => self.launch_refused(made.fork, refusal),
+            broken @ Failed::Broken { .. } => broken,
+        })?;
         let (fork, here) = (made.fork, self.node.here());
         let fork = self.node.ctx().db.read(move |view| handlers::workspace::info(view, here, &view.require_place(fork)?)).await?;
         reply(&fork::SpunUp { fork, task: made.task, agent: status::agent(self.node, agent).await?, continued: made.continued })
@@ -429,8 +516,13 @@ impl Call<'_> {
         let place = self.node.ctx().db.read(move |view| Ok(handlers::fork::find(view, &caller, &named)?.id)).await?;
         let by: By = self.caller.by();
         let asked = merge::Asked { fork: place, by, delete_folder: request.delete_folder, dry_run: request.dry_run, caller: self.peer };
+        let by = asked.by.clone();
         let merged: fork::Merged = self.ask(place, move |reply| PlaceMsg::Merge { asked: Box::new(asked), reply }).await?;
         self.node.tell_schedules(ScheduleMsg::AllChanged).await;
+        if merged.done {
+            let what = format!("{} is merged into {}, {} tasks moved", merged.fork, merged.parent, merged.moved_tasks);
+            notice::raise(self.node.ctx(), Event { place: merged.parent_id, notice: Notice::MergeDone, by: Some(by), what });
+        }
         reply(&merged)
     }
 }

@@ -13,7 +13,7 @@ use frith_store::{
     docs::log::Fact,
     error::Failure,
     git::{FolderPlan, Limits, MadeFolder, PlanError, Way, command_line},
-    id::{AgentId, MachineId, PlaceId},
+    id::{AgentId, MachineId, PlaceId, TaskId},
     model::{By, CheckoutKind, EndHow, Place, PlaceKind, ProcessRef},
     refusal::Refusal,
     rules::{
@@ -39,7 +39,9 @@ use crate::{
         world::blocking,
     },
     fork::{Cancel, ForkMsg, MakeFault, Told},
-    terminal::TerminalError,
+    fresh_context, given,
+    permission::{Given, given},
+    terminal::{Patterns, TerminalError},
     terminals::{self, TerminalRef, Terminals},
 };
 
@@ -60,6 +62,8 @@ pub struct Asked {
     pub environment: Vec<(OsString, OsString)>,
     /// The size of their terminal.
     pub size: TerminalSize,
+    /// The task it is launched for, when that is known before the place is.
+    pub task: Option<TaskId>,
 }
 
 /// What a launch needs, found before anything is recorded.
@@ -86,7 +90,11 @@ async fn prepare(ctx: &Ctx, asked: &Asked) -> Result<Prepared, Failed> {
     let folder = if plan.makes_folder() {
         Folder::Planned(Box::new(plan_folder(ctx, &ready, plan.folder(), &place.id).await?))
     } else {
-        Folder::Chosen(chosen_folder(ctx, plan.folder()).await?)
+        let folder = chosen_folder(ctx, plan.folder()).await?;
+        if let Some(file) = &ready.rules.file {
+            given::require_room(ctx, &place, &folder, file).await?;
+        }
+        Folder::Chosen(folder)
     };
     Ok(Prepared { agent, ready, folder })
 }
@@ -98,27 +106,43 @@ struct Ready {
     environment: Vec<(OsString, OsString)>,
     line: Vec<String>,
     project_file: Option<ProjectFile>,
+    patterns: Option<Patterns>,
+    rules: Given,
 }
 
 async fn ready(ctx: &Ctx, asked: &Asked, place: &Place, agent: AgentId) -> Result<Ready, Failed> {
-    let (id, named) = (place.id, asked.kind.clone());
-    let (named, settings) = ctx
+    let (id, named, task) = (place.id, asked.kind.clone(), asked.task);
+    let (named, settings, allows_all) = ctx
         .db
         .read(move |view| {
             let place = view.require_place(id)?;
             let named = named.map_or_else(|| last_kind(view, &place), |kind| Ok(Some(kind)))?;
-            Ok((named, view.effective_settings(&place)?))
+            let settings = view.effective_settings(&place)?;
+            let allows_all = settings.allow_all_commands || task_allows_all(view, &place, task)?;
+            Ok((named, settings, allows_all))
         })
         .await?;
     let name = named.map_or_else(|| only_kind(ctx), Ok)?;
     let kind = kind(ctx, &name, asked)?;
-    if settings.allow_all_commands && kind.allow_all_args.is_empty() {
+    if allows_all && kind.allow_all_args.is_empty() {
         return Err(unknown_option(&name, "flag", "allow-all-commands", &[]).into());
     }
-    let environment = launch_env(&asked.environment, &kind.environment, &ours(ctx, agent));
-    let line = kind.command_line(asked.model.as_deref(), asked.effort.as_deref(), settings.allow_all_commands);
+    let rules = given(kind.rules.as_ref(), &settings.auto_allowed_tools);
+    let mut ours = ours(ctx, agent);
+    ours.extend(rules.variable.iter().map(|(name, value)| (name.into(), value.into())));
+    let environment = launch_env(&asked.environment, &kind.environment, &ours);
+    let mut line = kind.command_line(asked.model.as_deref(), asked.effort.as_deref(), allows_all);
+    line.extend(rules.args.iter().cloned());
     require_command(ctx, &name, &line, &environment).await?;
-    Ok(Ready { kind: name, environment, line, project_file: kind.project_file.clone() })
+    let patterns = Patterns::of(&kind).map_err(|error| tracing::warn!(kind = name, %error, "the screens of a kind are not read")).ok();
+    Ok(Ready { kind: name, environment, line, project_file: kind.project_file.clone(), patterns, rules })
+}
+
+/// Whether the task for which the agent is launched lets it run every command: the one its fork was made for, while that
+/// is there and unfinished.
+fn task_allows_all(view: &View<'_>, place: &Place, task: Option<TaskId>) -> Result<bool, Failure> {
+    let Some(task) = task.or(place.spun_up_for).map(|task| view.task(task)).transpose()?.flatten() else { return Ok(false) };
+    Ok(task.allow_all_commands && task.status.is_unfinished())
 }
 
 /// Whether a fork of `parent` could be launched as asked: what can be known before the fork is made.
@@ -194,9 +218,9 @@ fn unknown_option(kind: &str, option: &str, given: &str, known: &[String]) -> Re
 }
 
 /// The variables a launched agent gets from its node.
-fn ours(ctx: &Ctx, agent: AgentId) -> [(OsString, OsString); 2] {
+fn ours(ctx: &Ctx, agent: AgentId) -> Vec<(OsString, OsString)> {
     let mark = mark(agent);
-    [(mark.name, mark.value), ("FRITH_HOME".into(), ctx.env.home.as_os_str().to_owned())]
+    vec![(mark.name, mark.value), ("FRITH_HOME".into(), ctx.env.home.as_os_str().to_owned())]
 }
 
 async fn require_command(ctx: &Ctx, kind: &str, line: &[String], environment: &[(OsString, OsString)]) -> Result<(), Refusal> {
@@ -293,7 +317,7 @@ pub async fn run(carrying: &Carrying, asked: &Asked) -> Result<AgentId, NotLaunc
     let ctx = &carrying.ctx;
     let prepared = prepare(ctx, asked).await?;
     let agent = record(ctx, asked, &prepared).await?;
-    let started = match carrying.terminals.open(ctx, asked.place, agent, asked.size).await {
+    let started = match carrying.terminals.open(ctx, asked.place, agent, asked.size, prepared.ready.patterns.clone()).await {
         Ok(terminal) => carry_out(carrying, &terminal, prepared).await,
         Err(_) => Err(Refusal::NotStarted { fact: "its terminal could not be opened".into() }.into()),
     };
@@ -318,6 +342,7 @@ async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, prepared: Prepar
         }
     };
     require_not_stopped(carrying, prepared.agent)?;
+    give_rules(carrying, terminal, &prepared, &start_in).await?;
     terminals::opening_line(terminal, &format!("{}$ {}", start_in.display(), command_line(&prepared.ready.line)));
     let launch = Launch {
         command: prepared.ready.line[0].clone().into(),
@@ -332,6 +357,21 @@ async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, prepared: Prepar
     let folder = PathText::from(start_in.as_path());
     ctx.db.write(move |tx| Ok(tx.append(Fact::Started { agent, process: stamp, command, folder })?)).await?;
     ctx.env.faults.reached("launch.running");
+    Ok(())
+}
+
+/// Gives the agent its place's permission rules, and tells of those that its kind cannot be told.
+async fn give_rules(carrying: &Carrying, terminal: &TerminalRef, prepared: &Prepared, folder: &Path) -> Result<(), Failed> {
+    let rules = &prepared.ready.rules;
+    if let Some(file) = rules.file.clone() {
+        given::give(&carrying.ctx, &carrying.place, prepared.agent, folder, file).await?;
+    }
+    if !rules.left_out.is_empty() {
+        let note =
+            format!("kind `{}` cannot be given these permission rules, so it will ask: {}", prepared.ready.kind, rules.left_out.join(", "));
+        tell(carrying, terminal, Told::Line(note.clone()));
+        tell(carrying, terminal, Told::Progress(Progress { what: note, part: None }));
+    }
     Ok(())
 }
 
@@ -455,7 +495,7 @@ pub async fn record_end(ctx: &Ctx, agent: AgentId, how: EndHow) -> Result<(), Fa
             if tx.agent(agent)?.is_some_and(|agent| agent.ended.is_none()) {
                 tx.append(Fact::End { agent, how })?;
             }
-            Ok(())
+            Ok(fresh_context::forget(tx, agent)?)
         })
         .await;
     ctx.running.end_recorded();

@@ -3,6 +3,7 @@
 //! A module uses only modules named before it.
 
 pub mod env;
+pub mod kinds;
 pub mod config;
 pub mod terminal;
 pub mod api;
@@ -11,12 +12,18 @@ pub mod local;
 pub mod task;
 pub mod db;
 pub mod caller;
+mod fresh_context;
 pub mod handlers;
 pub mod ctx;
+pub mod notice;
+pub mod held;
+pub mod permission;
+mod given;
 pub mod fork;
 mod entry;
 pub mod terminals;
 pub mod launch;
+mod tending;
 pub mod merge;
 pub mod place;
 pub mod schedule;

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use crate::{
     ctx::Ctx,
     env::process::ProcessEnd,
+    held,
     place::{PlaceActor, PlaceMsg},
     schedule::{ScheduleActor, ScheduleMsg},
     task::Owned,
@@ -66,6 +67,7 @@ pub struct MachineState {
     places: BTreeMap<PlaceId, SupervisedPlace>,
     schedules: Supervised<ScheduleMsg>,
     stopping: Option<Owned>,
+    _held: Owned,
 }
 
 /// An actor that is started again when it fails, later each time.
@@ -102,7 +104,8 @@ impl Actor for Machine {
             let _ = machine.cast(MachineMsg::TerminalEnded { place, agent, end });
         };
         let terminals = Terminals::new(myself.get_cell(), ended);
-        Ok(MachineState { ctx, terminals, places: BTreeMap::new(), schedules: Supervised::default(), stopping: None })
+        let held = Owned::spawn(held::keep(ctx.clone()));
+        Ok(MachineState { ctx, terminals, places: BTreeMap::new(), schedules: Supervised::default(), stopping: None, _held: held })
     }
 
     async fn handle(&self, myself: ActorRef<MachineMsg>, message: MachineMsg, state: &mut MachineState) -> Result<(), ActorProcessingErr> {

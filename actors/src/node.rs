@@ -26,6 +26,7 @@ use crate::{
         world::{Purpose, blocking},
     },
     fork::{Cancel, Watching},
+    given,
     launch::record_end,
     machine::{Machine, MachineMsg},
     merge::FolderStep,
@@ -77,7 +78,7 @@ impl Node {
     /// The store cannot be used, or the root actor did not start.
     pub async fn start(env: Env, config: Arc<dyn Configured>) -> Result<Self, StartError> {
         let db = open(&env).await?;
-        let ctx = Ctx { env, db, config, running: Running::default() };
+        let ctx = Ctx { env, db, config, running: Running::default(), held: Arc::default() };
         let (machine, _) = Actor::spawn(None, Machine, ctx.clone()).await?;
         tokio::spawn(ctx.db.keep_up());
         let care = Arc::new(take_care(ctx.clone()));
@@ -97,6 +98,7 @@ impl Node {
             let process = agent.launch.as_ref().and_then(|launch| launch.process.clone());
             self.end_survivor(agent.id, process).await?;
         }
+        given::take_back_all(&self.ctx).await?;
         let (folders, mut watching) = (self.ctx.env.folders.clone(), Watching::new(&self.ctx, Cancel::default(), None));
         if blocking(&self.ctx.env.blocking, move || folders.sweep(&mut watching)).await.is_err() {
             tracing::error!("sweeping the forks' folders failed");

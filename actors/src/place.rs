@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use frith_store::{
     id::{AgentId, PlaceId},
-    model::{Agent, By, EndHow, Place},
+    model::{Agent, By, EndHow, Notice, Place},
     refusal::Refusal,
     rules::{launch::agent_runs, named},
 };
@@ -21,9 +21,12 @@ use crate::{
     ctx::Ctx,
     env::process::ProcessEnd,
     fork::{Cancel, Fork, ForkMsg},
+    given,
     launch::{self, Carrying, NotLaunched, record_end},
     merge::{self, FolderStep},
+    notice::{self, Event},
     task::Owned,
+    tending::{self, Tending},
     terminals::{self, Terminals},
 };
 
@@ -68,6 +71,8 @@ pub enum PlaceMsg {
     FinishRemoval(Box<FolderStep>),
     /// A merge, or the end of one, is over.
     MergeOver,
+    /// The settings of the place, or of its parent, changed.
+    SettingsChanged,
     /// Nothing was asked since this many messages.
     Idle(u64),
 }
@@ -102,6 +107,8 @@ pub struct PlaceState {
     stopping: Vec<RpcReplyPort<Result<Agent, Failed>>>,
     ending: Option<Owned>,
     merging: Option<Owned>,
+    /// Tells the running agent of tasks, and people of what it asks.
+    tending: Option<Owned>,
     /// How many messages were handled, but for those that ask whether it is idle.
     handled: u64,
     idle_noted: u64,
@@ -132,6 +139,7 @@ impl Actor for PlaceActor {
             stopping: vec![],
             ending: None,
             merging: None,
+            tending: None,
             handled: 0,
             idle_noted: 0,
         };
@@ -153,6 +161,7 @@ impl Actor for PlaceActor {
             PlaceMsg::Merge { asked, reply } => state.merge(&myself, asked, reply),
             PlaceMsg::FinishRemoval(step) => state.finish_removal(&myself, *step),
             PlaceMsg::MergeOver => state.merging = None,
+            PlaceMsg::SettingsChanged => state.settings_changed().await,
             PlaceMsg::Idle(handled) => state.stop_if_idle(&myself, handled),
         }
         state.note_idle(&myself);
@@ -179,6 +188,7 @@ impl PlaceState {
         let Some(agent) = self.ctx.db.read(move |view| Ok(view.agent_in(id)?)).await? else { return Ok(()) };
         if self.ctx.running.is_running(agent.id) {
             self.agent = AgentState::Running(agent.id);
+            self.tend(agent.id);
         } else {
             self.terminals.close(agent.id);
             record_end(&self.ctx, agent.id, EndHow::Lost).await?;
@@ -286,8 +296,20 @@ impl PlaceState {
         Ok(())
     }
 
+    fn tend(&mut self, agent: AgentId) {
+        let tending = Tending { ctx: self.ctx.clone(), terminals: self.terminals.clone(), place: self.place.id, agent };
+        self.tending = Some(Owned::spawn(tending::tend(tending)));
+    }
+
+    async fn settings_changed(&self) {
+        if let AgentState::Running(agent) = self.agent {
+            given::renew(&self.ctx, &self.place, agent).await;
+        }
+    }
+
     fn runs(&mut self, agent: AgentId) {
         self.agent = AgentState::Running(agent);
+        self.tend(agent);
         if self.stop.is_some() {
             self.ask_to_end(agent);
         }
@@ -332,6 +354,7 @@ impl PlaceState {
             launching.ended.push((agent, end));
             return Ok(());
         }
+        self.tending = None;
         let how = match (self.stop.clone(), end) {
             (Some(by), _) => EndHow::Stopped(by),
             (None, ProcessEnd::Exited(code)) => EndHow::Exited(code),
@@ -351,11 +374,24 @@ impl PlaceState {
             myself.send_after(WRITE_AGAIN, move || PlaceMsg::End(agent, how));
             return Ok(());
         }
+        given::take_back(&self.ctx, agent).await;
         let record = self.ctx.db.read(move |view| Ok(view.agent(agent)?)).await?;
+        self.tell_of_end(record.as_ref());
         let missing = || Failed::from(Refusal::NoAgent { place: named(&self.place) });
         let answer = record.ok_or_else(missing);
         self.answer_stops(answer);
         Ok(())
+    }
+
+    fn tell_of_end(&self, agent: Option<&Agent>) {
+        let Some((agent, end)) = agent.and_then(|agent| Some((agent, agent.ended.as_ref()?))) else { return };
+        let by = match &end.how {
+            EndHow::Stopped(by) => Some(by.clone()),
+            _ => None,
+        };
+        let how = end.how.failure().map(|how| format!(" {how}")).unwrap_or_default();
+        let what = format!("{} {}{how}", agent.host, agent.id.short());
+        notice::raise(&self.ctx, Event { place: self.place.id, notice: Notice::AgentEnded, by, what });
     }
 
     fn answer_stops(&mut self, answer: Result<Agent, Failed>) {

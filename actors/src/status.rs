@@ -80,12 +80,13 @@ pub async fn agent(node: &Node, id: AgentId) -> Result<AgentInfo, Failed> {
     Ok(with_viewers(node, vec![info]).await.swap_remove(0))
 }
 
-/// The same agents, each with how many people watch it.
+/// The same agents, each with how many people watch it and what its screen says.
 pub async fn with_viewers(node: &Node, mut agents: Vec<AgentInfo>) -> Vec<AgentInfo> {
     let Some(terminals) = open_terminals(node).await else { return agents };
     for info in &mut agents {
         if let Some(terminal) = terminals.get(info.agent.id) {
             info.attached = terminals::attached(&terminal).await;
+            info.attention = terminals.seen(info.agent.id).filter(|_| info.agent.ended.is_none()).and_then(|seen| seen.borrow().attention);
         }
     }
     agents

@@ -13,6 +13,7 @@ use frith_store::{
     model::ProcessRef,
 };
 use ractor::{Actor, ActorCell, ActorRef, rpc::CallResult};
+use tokio::sync::watch;
 
 use crate::{
     ctx::Ctx,
@@ -20,7 +21,7 @@ use crate::{
     local::server::{Shown, Typed},
     task::Owned,
     terminal::{
-        Look, Started, Terminal, TerminalArgs, TerminalError, TerminalMessage, Viewing,
+        Look, NotNow, Patterns, Seen, Started, Terminal, TerminalArgs, TerminalError, TerminalMessage, Viewing,
         wire::{FromViewer, TerminalEnd, ToViewer},
     },
 };
@@ -33,7 +34,14 @@ pub type TerminalRef = ActorRef<TerminalMessage>;
 pub struct Terminals {
     machine: ActorCell,
     ended: Arc<dyn Fn(PlaceId, AgentId, ProcessEnd) + Send + Sync>,
-    open: Arc<Mutex<BTreeMap<AgentId, TerminalRef>>>,
+    open: Arc<Mutex<BTreeMap<AgentId, Open>>>,
+}
+
+/// A terminal that is open, and what was read of its screen last.
+#[derive(Clone)]
+struct Open {
+    terminal: TerminalRef,
+    seen: watch::Receiver<Seen>,
 }
 
 impl Terminals {
@@ -42,36 +50,49 @@ impl Terminals {
         Self { machine, ended: Arc::new(ended), open: Arc::default() }
     }
 
-    /// Opens a terminal for an agent of a place. Its process's end is told once.
+    /// Opens a terminal for an agent of a place, whose screen is read by these patterns. Its process's end is told once.
     ///
     /// # Errors
     /// The actor could not be started.
-    pub async fn open(&self, ctx: &Ctx, place: PlaceId, agent: AgentId, size: TerminalSize) -> Result<TerminalRef, ractor::SpawnErr> {
+    pub async fn open(
+        &self,
+        ctx: &Ctx,
+        place: PlaceId,
+        agent: AgentId,
+        size: TerminalSize,
+        patterns: Option<Patterns>,
+    ) -> Result<TerminalRef, ractor::SpawnErr> {
         let told = Arc::clone(&self.ended);
         let on_end = Box::new(move |end| {
             if let TerminalEnd::Process(end) = end {
                 told(place, agent, end);
             }
         });
-        let arguments = TerminalArgs { processes: ctx.env.processes.clone(), size, on_end };
+        let (telling, seen) = watch::channel(Seen::default());
+        let arguments = TerminalArgs { processes: ctx.env.processes.clone(), size, patterns, seen: telling, on_end };
         let (terminal, _) = Actor::spawn_linked(None, Terminal, arguments, self.machine.clone()).await?;
-        self.lock().insert(agent, terminal.clone());
+        self.lock().insert(agent, Open { terminal: terminal.clone(), seen });
         Ok(terminal)
     }
 
     /// An agent's terminal, also after its end while somebody may still want to see the last screen.
     pub fn get(&self, agent: AgentId) -> Option<TerminalRef> {
-        self.lock().get(&agent).cloned()
+        self.lock().get(&agent).map(|open| open.terminal.clone())
+    }
+
+    /// What is read of an agent's screen, as it changes.
+    pub fn seen(&self, agent: AgentId) -> Option<watch::Receiver<Seen>> {
+        self.lock().get(&agent).map(|open| open.seen.clone())
     }
 
     /// Closes a terminal whose agent has ended.
     pub fn close(&self, agent: AgentId) {
-        if let Some(terminal) = self.lock().remove(&agent) {
-            terminal.stop(None);
+        if let Some(open) = self.lock().remove(&agent) {
+            open.terminal.stop(None);
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<AgentId, TerminalRef>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<AgentId, Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -103,6 +124,17 @@ pub async fn screen(terminal: &TerminalRef) -> Vec<String> {
     match terminal.call(TerminalMessage::Text, None).await {
         Ok(CallResult::Success(text)) => text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect(),
         _ => vec![],
+    }
+}
+
+/// Types a line to an agent that waits at its prompt; a terminal that is gone reads nothing.
+///
+/// # Errors
+/// Why nothing was typed.
+pub async fn nudge(terminal: &TerminalRef, line: String) -> Result<(), NotNow> {
+    match terminal.call(|reply| TerminalMessage::Nudge(line, reply), None).await {
+        Ok(CallResult::Success(outcome)) => outcome,
+        _ => Err(NotNow::NotRead),
     }
 }
 

@@ -134,8 +134,14 @@ pub enum Workspace {
     List(workspace::List),
     #[command(after_help = "Example:\n  frith workspace show my-app")]
     Show(workspace::Show),
-    #[command(after_help = "Example:\n  frith workspace set my-app --folder ~/src/my-app --allow-all-commands true")]
+    #[command(
+        after_help = "Example:\n  frith workspace set my-app --folder ~/src/my-app --allow-all-commands true\n  frith workspace set my-app --notifications task-finished,task-waiting\n\nA fork reads these settings from its parent: a change here is every fork's at once."
+    )]
     Set(workspace::Set),
+    #[command(
+        after_help = "Example:\n  frith workspace allow 'Bash(git status *)' -w my-app\n  frith workspace allow 'Bash(git status *)' -w my-app --remove"
+    )]
+    Allow(workspace::Allow),
     #[command(after_help = "Example:\n  frith workspace archive my-app")]
     Archive(workspace::Archive),
     #[command(after_help = "Example:\n  frith workspace unarchive my-app")]
@@ -217,6 +223,8 @@ pub enum Agents {
     Attach(agents::Attach),
     #[command(visible_alias = "list", after_help = "Example:\n  frith agents sessions --all")]
     Sessions(agents::Sessions),
+    #[command(after_help = "Example:\n  frith agents unsend 3fa9\n  frith agents unsend")]
+    Unsend(agents::Unsend),
     #[command(after_help = "Example:\n  frith agents show 3fa9")]
     Show(agents::Show),
     #[command(after_help = "Example, in an agent's shell:\n  frith agents whoami")]

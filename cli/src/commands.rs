@@ -100,6 +100,10 @@ fn workspace(run: &Run, verb: Workspace) -> Done {
             request.folder = request.folder.map(absolute);
             answer(run, request, |place, paper| render::place_is(place, "changed", paper))
         }
+        Workspace::Allow(request) => {
+            let (rule, removes) = (request.rule.clone(), request.remove);
+            answer(run, request, |place, paper| render::allowed(place, &rule, removes, paper))
+        }
         Workspace::Archive(request) => answer(run, request, |place, paper| render::place_is(place, "archived", paper)),
         Workspace::Unarchive(request) => answer(run, request, |place, paper| render::place_is(place, "unarchived", paper)),
         Workspace::Delete(request) => delete(run, request),
@@ -232,6 +236,7 @@ fn agents(run: &Run, verb: Agents) -> Done {
         Agents::Stop(request) => answer(run, request, render::stopped),
         Agents::Attach(request) => attach_to(run, request),
         Agents::Sessions(request) => sessions(run, request),
+        Agents::Unsend(request) => answer(run, request, render::unsent),
         Agents::Show(request) => answer(run, request, render::show_agent),
         Agents::Whoami(request) => answer(run, request, render::whoami),
     }

@@ -150,8 +150,7 @@ impl Config {
             let value: Value = key.default.parse().expect("a test reads every default");
             self.settings.insert(key.path.to_owned(), Setting { value, source: Source::Default });
         }
-        for (path, texts) in node::built_in() {
-            let value = Value::Array(texts.into_iter().collect());
+        for (path, value) in node::built_in() {
             self.settings.insert(path, Setting { value, source: Source::Default });
         }
     }

@@ -17,6 +17,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("FRITH_LOG", "what is logged, as in `debug` or `frith_actors=trace`, instead of `info`"),
     ("FRITH_FAULT", "the point at which a node under test ends itself"),
     ("FRITH_CLOCK", "the time that a node or a command under test takes for the one at its start"),
+    ("FRITH_NOTICES", "the file to which a node under test writes notifications instead of raising them"),
     ("HOME", "the user's folder"),
     ("PATH", "where commands are found"),
     ("USER", "the user's name, under which what they do is recorded"),

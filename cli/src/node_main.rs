@@ -249,6 +249,7 @@ async fn begin_node(home: &Path, key: MachineKey, config: Arc<dyn Configured>) -
         runtime: tokio::runtime::Handle::current(),
         fault: environment::read("FRITH_FAULT").and_then(|point| point.into_string().ok()),
         clock: environment::clock(),
+        notices: environment::read("FRITH_NOTICES").map(Into::into),
     };
     let env = real::env(told).map_err(|error| Told::because("the system does not tell what the node needs", &error))?;
     Node::start(env, config).await.map_err(|error| {

@@ -13,7 +13,7 @@ mod schedule;
 mod task;
 mod workspace;
 
-pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
+pub use agents::{launched, look_ended, sessions, show_agent, stopped, unsent, whoami};
 pub use attachment::{attached, detach_question, detached, fetched};
 pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
@@ -22,7 +22,7 @@ pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};
 pub use service::service;
 pub use task::{added, delete_tasks_question, deleted_tasks, moved, next, replied, restored_tasks, show_task, task_is, tasks, trash};
-pub use workspace::{delete_question, deleted, made, place, place_is, places, stats};
+pub use workspace::{allowed, delete_question, deleted, made, place, place_is, places, stats};
 
 #[cfg(test)]
 mod tests {
@@ -33,6 +33,7 @@ mod tests {
         task::{DeletedTasks, MovedTask, MovedTasks, Replied, RestoredTasks, TaskDetail, TaskInfo, Tasks},
         workspace::{AgentHere, Deleted, Home, PlaceInfo, PlaceName, PlaceStats, Places},
     };
+    use frith_actors::terminal::Attention;
     use frith_store::{
         backup::Contents,
         id::{AgentId, BlobHash, CallId, MachineId, PlaceId, TaskId, TeamId},
@@ -196,12 +197,13 @@ mod tests {
                 place: Some(app().id),
                 folder: Some("/home/ada/app".parse().unwrap()),
                 started: ago(5),
-                ended,
+                ended: ended.clone(),
                 launch: Some(launch),
             },
             place: Some(app()),
             machine: "oak".into(),
             attached: 2,
+            attention: ended.map_or(Some(Attention::NeedsPerson), |_| None),
         }
     }
 
@@ -318,7 +320,7 @@ mod tests {
             unchanged: 1,
         };
         insta::assert_snapshot!("task_move", drawn(None, |paper| moved(&moved_tasks, paper)));
-        insta::assert_snapshot!(drawn(None, |paper| replied(&Replied { task: TaskId::from_bytes([1; 16]), messages: 1 }, paper)), @"01010101 has 1 message");
+        insta::assert_snapshot!(drawn(None, |paper| replied(&Replied { task: TaskId::from_bytes([1; 16]), messages: 1, held: None }, paper)), @"01010101 has 1 message");
     }
 
     #[test]

@@ -74,6 +74,8 @@ uuid_id! {
     TeamId,
     /// A file on its way to this machine's blobs.
     UploadId,
+    /// A message that somebody wrote.
+    MessageId,
 }
 
 /// A machine: the first 8 bytes of the hash of its public key.
@@ -389,6 +391,8 @@ typed_ref! {
     VersionRef,
     /// An attachment as somebody named it: its name, its hash or a prefix of its hash.
     AttachmentRef,
+    /// A message as somebody named it: its id or a prefix of it.
+    MessageRef,
 }
 
 #[cfg(test)]

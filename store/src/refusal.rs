@@ -25,6 +25,9 @@ pub const TITLE_MOST: usize = 255;
 /// The most bytes a text of any kind may have in one request.
 pub const TEXT_MOST: usize = 1024 * 1024;
 
+/// The most bytes a permission rule may have.
+pub const RULE_MOST: usize = 1024;
+
 /// What an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,6 +44,8 @@ pub enum What {
     Version,
     /// A file that is attached to a task.
     Attachment,
+    /// A message that is held back.
+    Message,
 }
 
 impl std::fmt::Display for What {
@@ -52,6 +57,7 @@ impl std::fmt::Display for What {
             Self::Machine => "machine",
             Self::Version => "version",
             Self::Attachment => "attachment",
+            Self::Message => "message",
         })
     }
 }
@@ -100,6 +106,28 @@ pub enum NameFault {
     Reserved,
     /// It reads like an id, so a command could not tell which is meant.
     LooksLikeAnId,
+}
+
+/// Why a text is no permission rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RuleFault {
+    /// Nothing but white space.
+    Blank,
+    /// More than [`RULE_MOST`] bytes.
+    TooLong,
+    /// It has characters that cannot be seen.
+    Hidden,
+}
+
+impl std::fmt::Display for RuleFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Blank => f.write_str("it is empty"),
+            Self::TooLong => write!(f, "it has more than {RULE_MOST} bytes"),
+            Self::Hidden => f.write_str("it has characters that cannot be seen"),
+        }
+    }
 }
 
 /// Why a folder cannot be used.
@@ -353,6 +381,18 @@ pub enum Refusal {
     /// The task was not deleted.
     #[error("task {} `{}` is not in the trash", task.id.short(), task.title)]
     TaskNotInTrash { task: TaskInTheWay },
+    /// The text cannot be a permission rule.
+    #[error("`{rule}` is no permission rule: {fault}")]
+    BadRule { rule: String, fault: RuleFault },
+    /// The place has no such permission rule.
+    #[error("`{}` has no permission rule `{rule}`", place.name)]
+    NoSuchRule { place: PlaceNamed, rule: String, rules: Vec<String> },
+    /// The permission rules of the place could not be given to the agent.
+    #[error("the permission rules of `{}` cannot be written to `{file}`: {fault}", place.name)]
+    RulesNotWritten { place: PlaceNamed, file: PathText, fault: String },
+    /// A task asks for a context that only the node can make.
+    #[error("task {} `{}` asks for a fresh context, and is handed over once agent {} waits at its prompt", task.id.short(), task.title, agent.short())]
+    AwaitsFreshContext { task: TaskInTheWay, agent: AgentId },
 }
 
 impl From<ScheduleFault> for Refusal {

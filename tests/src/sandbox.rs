@@ -98,6 +98,34 @@ impl Sandbox {
         );
     }
 
+    /// Adds a kind of agent called `prompt`, which waits at a prompt until it is told of a task, and one called `asking`,
+    /// which asks a question before it does.
+    ///
+    /// # Panics
+    /// It cannot be written.
+    pub fn prompt_kinds(&self) {
+        let program = self.root.join("bin/prompt-agent");
+        write_program(&program, include_str!("prompt-agent.sh")).expect("the program can be written");
+        let kind = |name: &str, args: &str| {
+            format!(
+                "[launch.{name}]\ncommand = [\"prompt-agent\"{args}]\nready = '(?m)^ready>$'\nasks = ['allow\\? \\[y/n\\]']\n\
+                 nudge = \"go on\"\nclear = \"/clear\"\nrules_file = \".prompt/settings.json\"\nrules_key = [\"permissions\", \"allow\"]\n"
+            )
+        };
+        self.config(&(kind("prompt", "") + &kind("asking", ", \"ask\"")));
+    }
+
+    /// Waits until an agent's screen says this of it.
+    ///
+    /// # Panics
+    /// It does not.
+    #[track_caller]
+    pub fn wait_for_attention(&self, agent: &str, attention: &str) {
+        wait_for(&format!("agent {agent} is {attention}"), || {
+            (self.frith(["agents", "show", agent, "--json"]).ok().json()["attention"] == attention).then_some(())
+        });
+    }
+
     /// A folder with one file.
     ///
     /// # Panics

@@ -50,7 +50,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("FileThere", "cli_backup: a backup over a file"),
     ("StoreThere", "cli_backup: a restore beside a store"),
     ("OtherMembers", "a backup of a machine with others in its team; the tests of backups have it"),
-    ("ProjectFileBroken", "nothing answers it any more; its number on the wire is kept"),
+    ("ProjectFileBroken", "cli_settings: a file that cannot take rules"),
+    ("RulesNotWritten", "cli_settings: a file that cannot take rules"),
+    ("BadRule", "cli_settings: rules that are added"),
+    ("NoSuchRule", "cli_settings: rules that are taken away"),
+    ("AwaitsFreshContext", "cli_nudge: what an agent is told that asks too early"),
 ];
 
 /// A machine on which something can be refused in every way.

@@ -25,7 +25,13 @@ fn held() -> (usize, BTreeSet<String>) {
 
 /// Opens a terminal with a viewer, runs an agent with a child in it, and ends it in one of four ways.
 async fn one_life(round: usize) {
-    let args = TerminalArgs { processes: Arc::new(RealProcesses::new()), size: TerminalSize::DEFAULT, on_end: Box::new(drop) };
+    let args = TerminalArgs {
+        processes: Arc::new(RealProcesses::new()),
+        size: TerminalSize::DEFAULT,
+        patterns: None,
+        seen: tokio::sync::watch::Sender::default(),
+        on_end: Box::new(drop),
+    };
     let (terminal, ended) = Actor::spawn(None, Terminal, args).await.unwrap();
     let look = Look::Terminal(TerminalSize::new(30, 100));
     let mut viewing = terminal.call(|reply| TerminalMessage::Attach(look, reply), None).await.unwrap().unwrap();

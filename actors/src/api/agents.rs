@@ -1,13 +1,14 @@
 //! Agents: requests and replies.
 
 use frith_store::{
-    id::{AgentId, AgentRef, MachineRef, PlaceId, PlaceRef},
-    model::Agent,
+    id::{AgentId, AgentRef, MachineRef, MessageRef, PlaceId, PlaceRef},
+    model::{Agent, HeldMessage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::workspace::{Home, PlaceName};
+use crate::terminal::Attention;
 
 /// Launch an agent in a place, in a terminal of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -74,6 +75,25 @@ pub struct Show {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Whoami {}
 
+/// Take back a message that is held back and not sent yet; without one, list those that are.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Unsend {
+    /// The message, by the id that sending it answered.
+    #[arg(value_name = "MESSAGE")]
+    pub message: Option<MessageRef>,
+}
+
+/// What was taken back, and what still waits to be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unsent {
+    /// The message that was taken back; none when none was named.
+    pub unsent: Option<HeldMessage>,
+    /// The messages that are held back, in the order in which they are sent.
+    pub messages: Vec<HeldMessage>,
+}
+
 /// One agent, with where it works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -86,6 +106,8 @@ pub struct AgentInfo {
     pub machine: String,
     /// How many people watch its terminal.
     pub attached: u32,
+    /// What its screen says it does; null when it is not known.
+    pub attention: Option<Attention>,
 }
 
 /// Agents.

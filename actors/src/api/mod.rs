@@ -136,6 +136,8 @@ operations! {
     "task.delete" TaskDelete(task::Delete) -> task::DeletedTasks, Destroys, People;
     "task.restore" TaskRestore(task::Restore) -> task::RestoredTasks, Updates, People;
     "workspace.stats" WorkspaceStats(workspace::Stats) -> workspace::PlaceStats, Reads, Everyone;
+    "workspace.allow" WorkspaceAllow(workspace::Allow) -> workspace::PlaceInfo, Updates, People;
+    "agents.unsend" AgentUnsend(agents::Unsend) -> agents::Unsent, Destroys, People;
 }
 
 /// Reads a path argument whatever bytes it has.

@@ -2,7 +2,7 @@
 
 use frith_store::{
     id::{PlaceId, PlaceRef, TaskId, TaskRef},
-    model::{Assignee, Attachment, Fired, Message, Missed, Skip, Status, StatusChange, Task},
+    model::{Assignee, Attachment, Fired, HeldMessage, Message, Missed, Skip, Status, StatusChange, Task},
     time::Timestamp,
 };
 use schemars::JsonSchema;
@@ -28,7 +28,7 @@ pub struct Add {
     /// Put it before all others that wait.
     #[arg(long)]
     pub first: bool,
-    /// Let the agent run every command for it unasked.
+    /// Let an agent that is launched for it, as `fork spin-up` does, run every command unasked.
     #[arg(long)]
     pub allow_all_commands: bool,
     /// Ask for a fresh context before it is handed over, or not; the place's default when absent.
@@ -107,7 +107,7 @@ pub struct Edit {
     #[arg(long, value_name = "TASK")]
     #[serde(default)]
     pub after: Option<TaskRef>,
-    /// Whether the agent may run every command for it unasked.
+    /// Whether an agent that is launched for it, as `fork spin-up` does, may run every command unasked.
     #[arg(long, value_name = "BOOL")]
     #[serde(default)]
     pub allow_all_commands: Option<bool>,
@@ -342,4 +342,6 @@ pub struct Replied {
     pub task: TaskId,
     /// How many messages its thread has now.
     pub messages: u32,
+    /// The message, when it is held back and can be taken back.
+    pub held: Option<HeldMessage>,
 }

@@ -66,24 +66,42 @@ pub struct Set {
     /// The folder its agents work in, on this machine.
     #[arg(long, short = 'f', value_name = "PATH", value_parser = path_argument())]
     pub folder: Option<PathText>,
-    /// Events that raise a notification, separated by commas; an empty list for none.
+    /// Events that raise a notification on this machine's desktop, separated by commas; an empty list for none.
+    ///
+    /// They are task-finished, task-waiting, launch-refused, agent-ended, merge-done and mail. What you do yourself raises none.
     #[arg(long, value_name = "EVENTS", value_parser = notices)]
     pub notifications: Option<Notices>,
     /// Permission rules a launched agent is given, separated by commas; an empty list for none.
+    ///
+    /// Each kind takes them its own way, and what a kind cannot take is said when it is launched. `workspace allow` adds one.
     #[arg(long, value_name = "RULES", value_parser = rules)]
     pub auto_allowed_tools: Option<Rules>,
-    /// Whether a launched agent may run every command unasked.
+    /// Whether a launched agent may run every command unasked; refused at the launch of a kind that has no flag for it.
     #[arg(long, value_name = "BOOL")]
     pub allow_all_commands: Option<bool>,
-    /// Whether new tasks ask for a fresh context.
+    /// Whether tasks ask for a fresh context: the agent's is cleared before it is told of one.
     #[arg(long, value_name = "BOOL")]
     pub clear_context: Option<bool>,
     /// A note appended once to the body of each task handed to an agent.
     #[arg(long, value_name = "TEXT")]
     pub self_learning_note: Option<String>,
-    /// Seconds a person's message waits and can be taken back.
+    /// Seconds a person's reply to a task waits and can be taken back: `agents unsend`.
     #[arg(long, value_name = "SECONDS")]
     pub send_delay_seconds: Option<u32>,
+}
+
+/// Add a permission rule for a workspace's agents, or take one away; asked in a fork, it is the parent's.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Allow {
+    /// The rule: a tool, as in `Read`, or a tool and what it may do, as in `Bash(git status *)`.
+    pub rule: String,
+    /// The place, by name or id; the one of the current folder when absent.
+    #[arg(long, short = 'w', value_name = "PLACE")]
+    pub workspace: Option<PlaceRef>,
+    /// Take the rule away again.
+    #[arg(long)]
+    pub remove: bool,
 }
 
 /// A list of events, as one argument.

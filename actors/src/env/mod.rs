@@ -6,6 +6,8 @@
 pub mod launch_env;
 pub mod process;
 pub mod folders;
+pub mod host_files;
+pub mod notify;
 pub mod world;
 pub mod real;
 
@@ -36,8 +38,12 @@ pub struct Env {
     pub disk: Arc<dyn world::Disk>,
     /// Folders and git.
     pub folders: Arc<dyn folders::Folders>,
+    /// Files of hosts in agents' folders.
+    pub host_files: Arc<dyn host_files::HostFiles>,
     /// Processes and terminals.
     pub processes: Arc<dyn process::Processes>,
+    /// The person's desktop.
+    pub notifier: Arc<dyn notify::Notifier>,
     /// This node's own process.
     pub itself: Arc<dyn world::Itself>,
     /// Points at which a test may end the node.

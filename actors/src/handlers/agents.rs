@@ -5,6 +5,7 @@ use frith_store::{
     id::{AgentRef, PlaceId},
     model::{Agent, Status},
     refusal::Refusal,
+    tx::Tx,
     view::View,
 };
 
@@ -67,7 +68,19 @@ fn unknown(named: &AgentRef) -> Refusal {
 /// The rows cannot be read.
 pub fn info(view: &View<'_>, agent: Agent) -> Result<AgentInfo, Failure> {
     let place = agent.place.map(|place| view.require_place(place)).transpose()?;
-    Ok(AgentInfo { place: place.as_ref().map(name), machine: machine_name(view, &agent)?, attached: 0, agent })
+    Ok(AgentInfo { place: place.as_ref().map(name), machine: machine_name(view, &agent)?, attached: 0, attention: None, agent })
+}
+
+/// Takes back a message that is held back, or lists those that are.
+///
+/// # Errors
+/// It is not known: it was sent, or taken back before.
+pub fn unsend(tx: &mut Tx<'_>, request: &agents::Unsend) -> Result<agents::Unsent, Failure> {
+    let unsent = request.message.as_ref().map(|named| tx.find_held(named)).transpose()?;
+    if let Some(message) = &unsent {
+        tx.release_message(message)?;
+    }
+    Ok(agents::Unsent { unsent, messages: tx.held_messages()? })
 }
 
 fn machine_name(view: &View<'_>, agent: &Agent) -> Result<String, Failure> {

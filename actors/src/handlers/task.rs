@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use frith_store::{
     docs::log::Fact,
     error::Failure,
-    id::{CallId, OpenToken, PlaceId, TaskId, TaskRef},
-    model::{Assignee, Place, Schedule, Status, Task},
+    id::{CallId, MessageId, OpenToken, PlaceId, TaskId, TaskRef},
+    model::{Assignee, HeldFor, HeldMessage, Place, Schedule, Status, Task},
     refusal::Refusal,
     rules::{
+        in_the_way,
         moves::{Standing, can_change, can_move, can_stand_by},
         place::can_write,
         queue::{NextPlan, can_take},
         schedule::{SchedulePlan, Wanted, can_begin, can_schedule},
         seat::can_decide,
-        task::{Side, Title, can_hold, can_say, can_set_status, can_title, position_first, position_now, reordered},
+        task::{Side, Title, can_hold, can_say, can_set_status, can_title, position_first, position_now, reordered, with_note},
     },
     time::Timestamp,
     tx::{NewTask, TaskEdit, Tx},
@@ -24,7 +25,8 @@ use frith_store::{
 use super::schedule;
 use crate::{
     api::{task, workspace::PlaceName},
-    caller::{Caller, parent_of},
+    caller::{Caller, Who, parent_of},
+    fresh_context,
 };
 
 /// Every status: a list without a filter has them all.
@@ -46,6 +48,9 @@ pub struct Fresh {
 pub fn add(tx: &mut Tx<'_>, caller: &Caller, request: &task::Add, fresh: Fresh, zone: &str) -> Result<task::TaskInfo, Failure> {
     let place = caller.place(tx, request.workspace.as_ref())?;
     can_write(&place, parent_of(tx, &place)?.as_ref())?;
+    if request.allow_all_commands {
+        require_person(caller)?;
+    }
     let title = can_title(&request.title)?;
     let body = request.body.clone().unwrap_or_default();
     can_hold(&body)?;
@@ -74,6 +79,14 @@ fn begun(request: &task::Add, zone: &str, now: Timestamp) -> Result<Option<Sched
     let time_zone = request.time_zone.as_deref();
     let wanted = Wanted { expression: Some(expression), time_zone, missed: request.missed, ..Wanted::default() };
     Ok(can_begin(&wanted, zone, now)?.into_schedule())
+}
+
+/// What an agent may do is widened by people only.
+fn require_person(caller: &Caller) -> Result<(), Refusal> {
+    match caller.who {
+        Who::Person(_) => Ok(()),
+        _ => Err(Refusal::PersonsOnly { what: "let an agent run every command unasked".into() }),
+    }
 }
 
 /// The tasks of a place in the order of its queue.
@@ -131,6 +144,9 @@ pub fn edit(tx: &mut Tx<'_>, caller: &Caller, request: &task::Edit, zone: &str) 
     can_change(&standing)?;
     let wanted = wanted(request);
     let schedule = can_schedule(&standing.task, &wanted, zone, tx.now())?;
+    if request.allow_all_commands == Some(true) {
+        require_person(caller)?;
+    }
     let edit = TaskEdit {
         title: request.title.as_deref().map(can_title).transpose()?.map(Title::into_string),
         body: request.body.clone(),
@@ -220,24 +236,52 @@ pub fn move_to(tx: &mut Tx<'_>, caller: &Caller, request: &task::Move) -> Result
     Ok(task::MovedTasks { place: name(&to), tasks: moved, unchanged: plan.unchanged() })
 }
 
-/// Adds a message to a task's thread.
+/// Adds a message to a task's thread. A person's is held back first where the place's settings say so.
 ///
 /// # Errors
 /// The place takes no writes, or the text is blank or too long.
-pub fn reply(tx: &mut Tx<'_>, caller: &Caller, request: &task::Reply) -> Result<task::Replied, Failure> {
+pub fn reply(tx: &mut Tx<'_>, caller: &Caller, request: &task::Reply, id: [u8; 16]) -> Result<task::Replied, Failure> {
     let standing = find(tx, caller, &request.task)?;
     can_change(&standing)?;
     can_say(&request.text)?;
-    tx.add_message(standing.task.id, &request.text, &caller.by())?;
-    let task = require(tx, standing.task.id)?;
-    Ok(task::Replied { task: task.id, messages: task.messages })
+    let delay = match caller.who {
+        Who::Person(_) => tx.effective_settings(&standing.place)?.send_delay_seconds,
+        _ => 0,
+    };
+    let task = standing.task.id;
+    let held = if delay == 0 { None } else { Some(hold(tx, caller, task, &request.text, delay, id)?) };
+    if held.is_none() {
+        tx.add_message(task, &request.text, &caller.by())?;
+    }
+    Ok(task::Replied { task, messages: require(tx, task)?.messages, held })
 }
 
-/// Hands out the next task: what the caller holds, else what was left, else the first that waits.
+/// Holds a message back. One that was written later is never due before one that was written earlier.
+fn hold(tx: &mut Tx<'_>, caller: &Caller, task: TaskId, text: &str, delay: u32, id: [u8; 16]) -> Result<HeldMessage, Failure> {
+    let now = tx.now();
+    let to = HeldFor::Thread(task);
+    let due = Timestamp::from_ms(now.ms().saturating_add(i64::from(delay) * 1000));
+    let before = tx.held_messages()?.into_iter().filter(|message| message.to == to).map(|message| message.due).max();
+    // Of two that are due at one moment, the order of their ids would decide.
+    let due = before.map_or(due, |before| due.max(Timestamp::from_ms(before.ms() + 1)));
+    let message = HeldMessage { id: MessageId::from_random(id), by: caller.by(), written: now, due, to, text: text.to_owned() };
+    tx.hold_message(&message)?;
+    Ok(message)
+}
+
+/// Hands out the next task: what the caller holds, else what was left, else the first that waits. `cleared_kinds` are those
+/// whose context the node clears before it tells an agent of a task that asks for a fresh one.
 ///
 /// # Errors
-/// Nothing waits, or another machine decides.
-pub fn next(tx: &mut Tx<'_>, caller: &Caller, request: &task::Next, call: CallId, fresh: Fresh) -> Result<task::TaskDetail, Failure> {
+/// Nothing waits, another machine decides, or the task waits for a fresh context.
+pub fn next(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    request: &task::Next,
+    call: CallId,
+    fresh: Fresh,
+    cleared_kinds: &[String],
+) -> Result<task::TaskDetail, Failure> {
     let place = caller.place(tx, request.workspace.as_ref())?;
     can_write(&place, parent_of(tx, &place)?.as_ref())?;
     let decides = can_decide(&place, caller.here)?;
@@ -246,12 +290,29 @@ pub fn next(tx: &mut Tx<'_>, caller: &Caller, request: &task::Next, call: CallId
     let id = match can_take(&place, decides, &by, call, &candidates.held, &candidates.left, candidates.waiting.as_ref())? {
         NextPlan::Held(id) => id,
         NextPlan::Take(take) => {
+            require_context(tx, caller, &place, take.task(), cleared_kinds)?;
             tx.append(Fact::Taken { task: take.task(), place: place.id, epoch: take.epoch(), holder: by, call, token: fresh.token })?;
             take.task()
         }
     };
     let (standing, now) = (caller.standing(tx, require(tx, id)?)?, tx.now());
-    detail(tx, standing, now)
+    let mut detail = detail(tx, standing, now)?;
+    if matches!(caller.who, Who::Agent { .. }) {
+        let note = tx.effective_settings(&place)?.self_learning_note;
+        detail.body = with_note(&detail.body, &note, parent_of(tx, &place)?.as_ref().map_or(&place.name, |parent| &parent.name));
+    }
+    Ok(detail)
+}
+
+/// A task that asks for a fresh context is handed to an agent whose context the node can clear only once that was done.
+fn require_context(view: &View<'_>, caller: &Caller, place: &Place, task: TaskId, cleared_kinds: &[String]) -> Result<(), Failure> {
+    let Who::Agent { id, .. } = caller.who else { return Ok(()) };
+    let task = require(view, task)?;
+    let is_cleared_kind = view.agent(id)?.is_some_and(|agent| cleared_kinds.contains(&agent.host));
+    if !is_cleared_kind || !fresh_context::is_wanted(view, place, &task)? || fresh_context::was_made(view, id, task.id)? {
+        return Ok(());
+    }
+    Err(Refusal::AwaitsFreshContext { task: in_the_way(&task), agent: id }.into())
 }
 
 /// A task that somebody named, with the place it stands in.

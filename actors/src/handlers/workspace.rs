@@ -11,7 +11,7 @@ use frith_store::{
     rules::{
         launch::agent_runs,
         named,
-        place::{can_name, can_retire, can_revive, can_set, can_write, numbered},
+        place::{can_allow, can_be_rule, can_name, can_retire, can_revive, can_set, can_write, numbered},
         trash::DAYS_IN_TRASH,
     },
     text::{PathText, kebab},
@@ -150,6 +150,9 @@ pub fn set(tx: &mut Tx<'_>, caller: &Caller, request: &workspace::Set, folder: O
         edit.name = Some(new_name(tx, &place, new)?);
     }
     let before = parent.as_ref().map_or(&place.settings, |parent| &parent.settings);
+    for rule in request.auto_allowed_tools.iter().flat_map(|rules| &rules.0) {
+        can_be_rule(rule)?;
+    }
     let wanted = wanted_settings(request, before.clone());
     let asks_settings = asks_settings(request);
     edit.settings = can_set(&place, parent.as_ref(), wanted)?.map(frith_store::rules::place::SettingsPlan::into_settings);
@@ -165,6 +168,21 @@ pub fn set(tx: &mut Tx<'_>, caller: &Caller, request: &workspace::Set, folder: O
         tx.append(Fact::Folder { place: place.id, folder: Some(path) })?;
     }
     info(tx, caller.here, &tx.require_place(place.id)?)
+}
+
+/// Adds a permission rule to a workspace's, or takes one away.
+///
+/// # Errors
+/// It takes no writes, the text is no rule, or the rule to be taken away is not there.
+pub fn allow(tx: &mut Tx<'_>, caller: &Caller, request: &workspace::Allow) -> Result<PlaceInfo, Failure> {
+    let place = caller.place(tx, request.workspace.as_ref())?;
+    let parent = parent_of(tx, &place)?;
+    let plan = can_allow(&place, parent.as_ref(), &request.rule, request.remove)?;
+    let holder = plan.place();
+    if let Some(settings) = plan.into_settings() {
+        tx.set_place(holder, PlaceEdit { settings: Some(settings), ..PlaceEdit::default() }, &caller.by())?;
+    }
+    info(tx, caller.here, &tx.require_place(holder)?)
 }
 
 fn new_name(view: &View<'_>, place: &Place, name: &str) -> Result<String, Failure> {

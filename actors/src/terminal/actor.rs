@@ -13,11 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::core::TerminalCore;
+use super::prompt::{Attention, Keys, Patterns, QUIET, Seen};
 use super::queue::{Taken, ViewerQueue};
 use super::viewers::{Look, ViewerFacts, ViewerId};
 use super::wire::{TerminalEnd, ToViewer};
@@ -29,6 +30,9 @@ use crate::env::process::{
 /// Pieces of output that may wait for the actor.
 const OUTPUT_AT_ONCE: usize = 4;
 
+/// Between a line that is typed for the node and its end.
+const BEFORE_ENTER: Duration = Duration::from_millis(200);
+
 /// The actor. Spawn it with [`TerminalArgs`].
 pub struct Terminal;
 
@@ -38,6 +42,10 @@ pub struct TerminalArgs {
     pub processes: Arc<dyn Processes>,
     /// Its size until a viewer's counts.
     pub size: TerminalSize,
+    /// What its screen is read by; none where nothing is known of its kind.
+    pub patterns: Option<Patterns>,
+    /// Told what its screen says, whenever that was read. A host's own word that it waits would be told here too.
+    pub seen: watch::Sender<Seen>,
     /// Called once, when it ended. An actor that is killed or fails calls nothing: its supervisor learns of that.
     pub on_end: Box<dyn FnOnce(TerminalEnd) + Send>,
 }
@@ -56,6 +64,8 @@ pub enum TerminalMessage {
     Resize(ViewerId, TerminalSize),
     /// A viewer goes.
     Detach(ViewerId),
+    /// Type a line for the node and send it, if the agent waits at its prompt and nobody types. Answered when it is typed.
+    Nudge(String, RpcReplyPort<Result<(), NotNow>>),
     /// Type for the node itself; it changes no size. Answered when it is queued, not when the agent has read it.
     Type(Vec<u8>, RpcReplyPort<Result<(), InputRefused>>),
     /// End it: ask, and kill after this long. Before a start it means that nothing ever starts. Answered at the end.
@@ -74,6 +84,17 @@ pub enum TerminalMessage {
 pub struct Started {
     /// Its process, to be written down before anything else, so that a survivor is found.
     pub process: ProcessRef,
+}
+
+/// Why nothing was typed to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotNow {
+    /// It does not wait at its prompt, or asks something there.
+    NotAtPrompt,
+    /// Somebody types, or has begun a line.
+    SomebodyTypes,
+    /// It does not read what is typed.
+    NotRead,
 }
 
 /// Why an agent did not start.
@@ -99,6 +120,8 @@ enum Reported {
     Ended(ProcessEnd),
     GraceOver,
     RepaintDue(ViewerId),
+    QuietDue,
+    EnterDue,
 }
 
 /// A terminal's state.
@@ -109,6 +132,12 @@ pub struct TerminalState {
     on_end: Option<Box<dyn FnOnce(TerminalEnd) + Send>>,
     /// Whoever waits for the end.
     stopping: Vec<RpcReplyPort<TerminalEnd>>,
+    patterns: Option<Patterns>,
+    seen: watch::Sender<Seen>,
+    keys: Keys,
+    /// When its screen last changed, and whether it will be read for that.
+    changed: Instant,
+    is_to_be_read: bool,
     tasks: Tasks,
 }
 
@@ -152,6 +181,11 @@ impl Actor for Terminal {
             processes: args.processes,
             on_end: Some(args.on_end),
             stopping: Vec::new(),
+            patterns: args.patterns,
+            seen: args.seen,
+            keys: Keys::default(),
+            changed: Instant::now(),
+            is_to_be_read: false,
             tasks: Tasks::default(),
         })
     }
@@ -175,6 +209,7 @@ impl Actor for Terminal {
                 let resized = state.core.detach(viewer);
                 state.resize(resized);
             }
+            TerminalMessage::Nudge(line, reply) => answer(reply, state.nudge(&myself, line)),
             TerminalMessage::Type(bytes, reply) => answer(reply, state.write(bytes)),
             TerminalMessage::Stop(grace, reply) => state.stop(&myself, grace, reply),
             TerminalMessage::Text(reply) => answer(reply, state.core.text()),
@@ -208,6 +243,7 @@ impl TerminalState {
             Reported::Started(outcome) => self.started(myself, outcome),
             Reported::Output(bytes, _taken) => {
                 let answers = self.core.output(&bytes);
+                self.read_when_quiet(myself);
                 if !answers.is_empty() && self.write(answers).is_err() {
                     tracing::debug!("an agent that does not read asked its terminal something");
                 }
@@ -219,6 +255,14 @@ impl TerminalState {
                 }
             }
             Reported::RepaintDue(viewer) => self.core.repaint(viewer),
+            Reported::QuietDue => self.read_if_quiet(myself),
+            Reported::EnterDue => {
+                if self.write(b"\r".to_vec()).is_err() {
+                    tracing::debug!("an agent ended or stopped reading before the line typed to it was sent");
+                }
+                self.is_to_be_read = false;
+                self.read_when_quiet(myself);
+            }
         }
     }
 
@@ -264,11 +308,62 @@ impl TerminalState {
 
     /// The size follows who typed, whether or not the agent reads it.
     fn input(&mut self, viewer: ViewerId, keys: Vec<u8>) {
+        self.keys.note(&keys, Instant::now());
         let resized = self.core.typed(viewer, &keys);
         self.resize(resized);
         if self.write(keys).is_err() {
             self.core.ring(viewer);
         }
+    }
+
+    /// Its screen changed, and is read once it stays as it is.
+    fn read_when_quiet(&mut self, myself: &ActorRef<TerminalMessage>) {
+        self.changed = Instant::now();
+        if self.patterns.is_some() && !mem::replace(&mut self.is_to_be_read, true) {
+            self.read_at(myself, self.changed + QUIET);
+        }
+    }
+
+    fn read_at(&mut self, myself: &ActorRef<TerminalMessage>, at: Instant) {
+        let myself = myself.clone();
+        self.tasks.add(tokio::spawn(async move {
+            tokio::time::sleep_until(at).await;
+            report(&myself, Reported::QuietDue);
+        }));
+    }
+
+    fn read_if_quiet(&mut self, myself: &ActorRef<TerminalMessage>) {
+        let quiet = self.changed + QUIET;
+        if Instant::now() < quiet {
+            return self.read_at(myself, quiet);
+        }
+        self.is_to_be_read = false;
+        let (attention, keys) = (self.attention(), self.keys.times());
+        self.seen.send_modify(|seen| *seen = Seen { attention, times: seen.times + 1, keys });
+    }
+
+    fn attention(&self) -> Option<Attention> {
+        self.patterns.as_ref().and_then(|patterns| patterns.read(&self.core.text()))
+    }
+
+    /// What was read before may be old, so the screen is read again. The line and its end come apart: a program that gets
+    /// both at once takes them for pasted text and sends nothing.
+    fn nudge(&mut self, myself: &ActorRef<TerminalMessage>, line: String) -> Result<(), NotNow> {
+        if self.is_to_be_read || self.attention() != Some(Attention::AtPrompt) {
+            return Err(NotNow::NotAtPrompt);
+        }
+        if !self.keys.allow(Instant::now()) {
+            return Err(NotNow::SomebodyTypes);
+        }
+        self.write(line.into_bytes()).map_err(|_| NotNow::NotRead)?;
+        // Until the line is sent, nothing else is typed.
+        self.is_to_be_read = true;
+        let myself = myself.clone();
+        self.tasks.add(tokio::spawn(async move {
+            tokio::time::sleep(BEFORE_ENTER).await;
+            report(&myself, Reported::EnterDue);
+        }));
+        Ok(())
     }
 
     fn write(&mut self, bytes: Vec<u8>) -> Result<(), InputRefused> {
@@ -411,11 +506,16 @@ mod tests {
         }
 
         async fn over(processes: Arc<dyn Processes>) -> Self {
+            Self::reading(processes, None).await.0
+        }
+
+        async fn reading(processes: Arc<dyn Processes>, patterns: Option<Patterns>) -> (Self, watch::Receiver<Seen>) {
             let (told, ends) = mpsc::unbounded_channel();
             let on_end = Box::new(move |end| told.send(end).unwrap());
-            let args = TerminalArgs { processes, size: TerminalSize::DEFAULT, on_end };
+            let (seen, seeing) = watch::channel(Seen::default());
+            let args = TerminalArgs { processes, size: TerminalSize::DEFAULT, patterns, seen, on_end };
             let (terminal, _) = Actor::spawn(None, Terminal, args).await.unwrap();
-            Self { terminal, ends }
+            (Self { terminal, ends }, seeing)
         }
 
         async fn ask<T: Send + 'static>(&self, message: impl FnOnce(RpcReplyPort<T>) -> TerminalMessage) -> T {
@@ -692,5 +792,41 @@ mod tests {
         fn signal(&self, _: Vec<ProcessRef>, _: ProcessSignal) -> Pending<()> {
             Box::pin(async {})
         }
+    }
+
+    async fn until(seeing: &mut watch::Receiver<Seen>, attention: Attention) {
+        seeing.wait_for(|seen| seen.attention == Some(attention)).await.unwrap();
+    }
+
+    fn prompting() -> Patterns {
+        let kind = crate::kinds::Kind {
+            ready: Some("(?m)^ready>$".into()),
+            asks: vec![r"allow\? \[y/n\]".into()],
+            ..crate::kinds::Kind::default()
+        };
+        Patterns::of(&kind).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_line_is_typed_at_the_prompt_and_never_into_a_question_or_work() {
+        let (bench, mut seeing) = Bench::reading(Arc::new(RealProcesses::new()), Some(prompting())).await;
+        let bench = &bench;
+        let nudge = |line: &'static str| bench.ask(move |reply| TerminalMessage::Nudge(line.to_owned(), reply));
+        assert_eq!(nudge("early").await, Err(NotNow::NotAtPrompt));
+        bench.start("stty -echo; echo 'allow? [y/n]'; read a; echo 'ready>'; read b; echo \"$a, $b\"; sleep 60").await.unwrap();
+        until(&mut seeing, Attention::NeedsPerson).await;
+        assert_eq!(nudge("into a question").await, Err(NotNow::NotAtPrompt));
+        let mut viewing = bench.attach(Look::Follow).await;
+        bench.type_as(&viewing, "y\r");
+        until(&mut seeing, Attention::AtPrompt).await;
+        assert_eq!(nudge("too soon after keys").await, Err(NotNow::SomebodyTypes));
+        assert!(seeing.borrow().keys > 0);
+        while let Err(not_now) = nudge("a task waits").await {
+            assert_eq!(not_now, NotNow::SomebodyTypes);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(nudge("at once again").await, Err(NotNow::NotAtPrompt));
+        bench.await_text(&mut viewing, "y, a task waits").await;
+        until(&mut seeing, Attention::AtPrompt).await;
     }
 }

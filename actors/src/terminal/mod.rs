@@ -7,12 +7,14 @@
 pub mod actor;
 mod core;
 mod dialect;
+mod prompt;
 mod queue;
 mod screen;
 mod stream;
 mod viewers;
 pub mod wire;
 
-pub use actor::{Started, Terminal, TerminalArgs, TerminalError, TerminalMessage, Viewing};
+pub use actor::{NotNow, Started, Terminal, TerminalArgs, TerminalError, TerminalMessage, Viewing};
 pub use dialect::{Dialect, Modes};
+pub use prompt::{Attention, NoPattern, Patterns, Seen};
 pub use viewers::{Look, ViewerFacts, ViewerId};

@@ -38,6 +38,8 @@ pub enum Shape {
     Loopback,
     /// Any text.
     Text,
+    /// A path below another folder.
+    Below,
     /// A list of texts.
     Texts,
     /// A list of texts with at least one.
@@ -83,8 +85,13 @@ pub const KEYS: &[Key] = &[
     key("launch.*.effort_args", Shape::Texts, "[]", "arguments that choose an effort, with {} for its name"),
     key("launch.*.environment", Shape::Texts, "[]", "variables of the caller's environment it gets besides, as in `OPENAI_*`"),
     key("launch.*.ready", Shape::Text, "", "a pattern of its screen while it waits at its prompt"),
+    key("launch.*.busy", Shape::Texts, "[]", "patterns of its screen while it works, though its prompt may be shown"),
+    key("launch.*.asks", Shape::Texts, "[]", "patterns of its screen while it asks a person something: nothing is typed then"),
     key("launch.*.nudge", Shape::Text, "", "the line typed when a task waits and it does not work"),
     key("launch.*.clear", Shape::Text, "", "the line typed before a task that asks for a fresh context"),
+    key("launch.*.rules_args", Shape::Texts, "[]", "arguments that give it a permission rule, with {} for the rule"),
+    key("launch.*.rules_file", Shape::Below, "", "the JSON file of its folder that has its permission rules"),
+    key("launch.*.rules_key", Shape::Texts, "[]", "the keys that lead to the list of rules in that file"),
 ];
 
 /// The key of this path; a kind's name stands where the table has `*`.
@@ -131,6 +138,7 @@ impl Shape {
             Self::Listen => "\"auto\", or an address with its port such as \"0.0.0.0:7677\"".into(),
             Self::Loopback => "a loopback address with its port, such as \"127.0.0.1:7678\"".into(),
             Self::Text => "a text".into(),
+            Self::Below => "a path that stays below the folder, such as \".mine/settings.json\"".into(),
             Self::Texts => "a list of texts, such as [\"one\", \"two\"]".into(),
             Self::SomeTexts => "a list of texts with at least one, such as [\"claude\"]".into(),
         }
@@ -153,6 +161,7 @@ impl Shape {
             Self::Folder => text.starts_with('/') || text.starts_with("~/"),
             Self::FolderBelowHome => text.starts_with("~/") && !text.split('/').any(|part| part == ".."),
             Self::Word(words) => words.contains(&text),
+            Self::Below => !text.is_empty() && !text.starts_with(['/', '~']) && !text.split('/').any(|part| part == ".."),
             Self::Listen => text == "auto" || text.parse::<std::net::SocketAddr>().is_ok(),
             Self::Loopback => text.parse::<std::net::SocketAddr>().is_ok_and(|address| address.ip().is_loopback()),
             _ => true,
@@ -206,6 +215,7 @@ mod tests {
             (Shape::Folder, &["\"/a b\"", "\"~/x\""], &["\"a\"", "\"~x\"", "3"]),
             (Shape::FolderBelowHome, &["\"~/x/y\""], &["\"/x\"", "\"~/../y\""]),
             (Shape::Word(&["a", "b"]), &["\"a\""], &["\"c\"", "true"]),
+            (Shape::Below, &["\"a/b\""], &["\"\"", "\"/a\"", "\"a/../../b\"", "\"~/a\""]),
             (Shape::Listen, &["\"auto\"", "\"[::]:1\""], &["\"here\"", "\"1.2.3.4\""]),
             (Shape::Loopback, &["\"127.0.0.1:1\"", "\"[::1]:1\""], &["\"0.0.0.0:1\""]),
             (Shape::Texts, &["[]", "[\"a\"]"], &["\"a\"", "[1]"]),

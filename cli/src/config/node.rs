@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use frith_actors::{
-    config::{Kind, NodeConfig, built_in_kinds},
+    config::{Kind, NodeConfig, RulesWay, built_in_kinds},
     env::launch_env::EnvPattern,
+    terminal::Patterns,
 };
 use toml_edit::Value;
 
@@ -12,10 +13,10 @@ use super::{Config, keys, kind_of};
 use crate::failure::{Failure, Told};
 
 /// The values of the kinds that every node knows, by key.
-pub(super) fn built_in() -> Vec<(String, Vec<String>)> {
+pub(super) fn built_in() -> Vec<(String, Value)> {
     let fields = |name: String, kind: Kind| {
         let environment = kind.environment.iter().map(ToString::to_string).collect();
-        let rows = [
+        let lists = [
             ("command", kind.command),
             ("args", kind.args),
             ("allow_all_args", kind.allow_all_args),
@@ -24,8 +25,13 @@ pub(super) fn built_in() -> Vec<(String, Vec<String>)> {
             ("efforts", kind.efforts),
             ("effort_args", kind.effort_args),
             ("environment", environment),
+            ("busy", kind.busy),
+            ("asks", kind.asks),
         ];
-        rows.map(|(field, texts)| (format!("launch.{name}.{field}"), texts))
+        let texts = [("ready", kind.ready), ("nudge", kind.nudge), ("clear", kind.clear)];
+        let lists = lists.map(|(field, texts)| (field, Value::Array(texts.into_iter().collect())));
+        let texts = texts.into_iter().filter_map(|(field, text)| Some((field, Value::from(text?))));
+        lists.into_iter().chain(texts).map(move |(field, value)| (format!("launch.{name}.{field}"), value)).collect::<Vec<_>>()
     };
     built_in_kinds().into_iter().flat_map(|(name, kind)| fields(name, kind)).collect()
 }
@@ -60,7 +66,7 @@ fn kind(config: &Config, name: &str, built_in: Kind) -> Result<Kind, Failure> {
     let value = |field: &str| config.get(&format!("launch.{name}.{field}"));
     let texts = |field: &str| value(field).and_then(keys::texts).unwrap_or_default();
     let text = |field: &str, built_in: Option<String>| value(field).and_then(Value::as_str).map(str::to_owned).or(built_in);
-    Ok(Kind {
+    let kind = Kind {
         command: texts("command"),
         args: texts("args"),
         allow_all_args: texts("allow_all_args"),
@@ -71,9 +77,25 @@ fn kind(config: &Config, name: &str, built_in: Kind) -> Result<Kind, Failure> {
         environment: texts("environment").iter().map(|pattern| read_pattern(name, pattern)).collect::<Result<_, _>>()?,
         ready: text("ready", built_in.ready),
         nudge: text("nudge", built_in.nudge),
+        busy: texts("busy"),
+        asks: texts("asks"),
         clear: text("clear", built_in.clear),
         project_file: built_in.project_file,
-    })
+        rules: rules(&texts("rules_args"), text("rules_file", None), texts("rules_key")).or(built_in.rules),
+    };
+    match Patterns::of(&kind) {
+        Ok(_) => Ok(kind),
+        Err(error) => Err(Failure::Broken(Told::because(format!("a pattern of `launch.{name}` is not accepted"), &error))),
+    }
+}
+
+/// How a kind takes permission rules, where its configuration says so.
+fn rules(args: &[String], file: Option<String>, key_path: Vec<String>) -> Option<RulesWay> {
+    match file {
+        _ if !args.is_empty() => Some(RulesWay::Arguments { args: args.to_vec(), command: None }),
+        Some(file) if !key_path.is_empty() => Some(RulesWay::List { file, key_path }),
+        _ => None,
+    }
 }
 
 fn read_pattern(kind: &str, pattern: &str) -> Result<EnvPattern, Failure> {

@@ -1,11 +1,11 @@
 //! Agents: launched, listed, shown, stopped, looked at.
 
 use frith_actors::{
-    api::agents::{AgentInfo, Agents, Attached, Identity},
+    api::agents::{AgentInfo, Agents, Attached, Identity, Unsent},
     env::process::ProcessEnd,
-    terminal::wire::TerminalEnd,
+    terminal::{Attention, wire::TerminalEnd},
 };
-use frith_store::model::{Agent, EndHow};
+use frith_store::model::{Agent, EndHow, HeldFor, HeldMessage};
 
 use super::paper::{Paper, by, count};
 use crate::{shell::quoted, viewing::Outcome};
@@ -68,11 +68,28 @@ pub fn sessions(reply: &Agents, ended: usize, paper: &mut Paper) {
 
 fn row(info: &AgentInfo, paper: &Paper) -> [String; 5] {
     let place = info.place.as_ref().map(|place| place.name.clone()).unwrap_or_default();
-    [info.agent.id.short(), info.agent.host.clone(), place, paper.ago(info.agent.started), presence(&info.agent, paper) + &watched(info)]
+    [info.agent.id.short(), info.agent.host.clone(), place, paper.ago(info.agent.started), state(info, paper) + &watched(info)]
 }
 
 fn watched(info: &AgentInfo) -> String {
     if info.attached == 0 { String::new() } else { format!(", watched by {}", info.attached) }
+}
+
+/// What an agent does, where its screen says so, else whether it runs.
+pub(super) fn state(info: &AgentInfo, paper: &Paper) -> String {
+    match info.attention {
+        Some(Attention::NeedsPerson) => "needs a person".into(),
+        Some(Attention::AtPrompt) => "at its prompt".into(),
+        Some(Attention::Working) => "working".into(),
+        None => presence(&info.agent, paper),
+    }
+}
+
+fn way_to(info: &AgentInfo) -> String {
+    match info.attention {
+        Some(Attention::NeedsPerson) => format!("; answer it: frith agents attach {}", info.agent.id.short()),
+        _ => String::new(),
+    }
 }
 
 fn presence(agent: &Agent, paper: &Paper) -> String {
@@ -94,6 +111,32 @@ fn how(how: &EndHow) -> String {
     }
 }
 
+/// A message that was taken back, and those that wait to be sent.
+pub fn unsent(reply: &Unsent, paper: &mut Paper) {
+    if paper.look.quiet {
+        let ids = reply.unsent.iter().chain(reply.messages.iter().filter(|_| reply.unsent.is_none()));
+        return ids.for_each(|message| paper.line(message.id.to_string()));
+    }
+    if let Some(message) = &reply.unsent {
+        paper.line(format!("{} is taken back: {}", message.id.short(), to(message)));
+    } else if reply.messages.is_empty() {
+        return paper.line("no message is held back");
+    }
+    if reply.messages.is_empty() {
+        return;
+    }
+    let in_seconds = |message: &HeldMessage| format!("in {} s", ((message.due.ms() - paper.look.now.ms()).max(0) + 999) / 1000);
+    let rows: Vec<_> =
+        reply.messages.iter().map(|message| [message.id.short(), in_seconds(message), to(message), message.text.clone()]).collect();
+    paper.table(["MESSAGE", "SENT", "TO", "TEXT"], rows);
+}
+
+fn to(message: &HeldMessage) -> String {
+    match message.to {
+        HeldFor::Thread(task) => format!("task {}", task.short()),
+    }
+}
+
 /// One agent whole.
 pub fn show_agent(reply: &AgentInfo, paper: &mut Paper) {
     let agent = &reply.agent;
@@ -108,7 +151,7 @@ pub fn show_agent(reply: &AgentInfo, paper: &mut Paper) {
         ("place", reply.place.as_ref().map(|place| place.name.clone()).unwrap_or_default()),
         ("machine", reply.machine.clone()),
         ("folder", agent.folder.as_ref().map(ToString::to_string).unwrap_or_default()),
-        ("state", presence(agent, paper) + &watched(reply)),
+        ("state", state(reply, paper) + &watched(reply) + &way_to(reply)),
         ("started", paper.ago(agent.started)),
         ("asked for by", launch.map(|launch| by(&launch.by)).unwrap_or_default()),
         ("command", command.unwrap_or_default()),

@@ -1,8 +1,14 @@
 //! The node itself: status, its end, what the doctor found, where the configuration comes from.
 
-use frith_actors::api::node::{NodeStatus, Stopped};
+use frith_actors::{
+    api::node::{NodeStatus, Stopped},
+    terminal::Attention,
+};
 
-use super::paper::{Paper, count};
+use super::{
+    agents::state,
+    paper::{Paper, count},
+};
 use crate::{
     config::{Config, keys},
     doctor::{Findings, State},
@@ -29,12 +35,15 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         ("schedules", schedules(reply, paper)),
         ("store", format!("{}, {}", count(reply.documents, "document"), bytes(reply.store_bytes))),
     ]);
+    for info in reply.agents.iter().filter(|info| info.attention == Some(Attention::NeedsPerson)) {
+        paper.line(format!("agent {} needs a person: frith agents attach {}", info.agent.id.short(), info.agent.id.short()));
+    }
     for warning in warnings(reply) {
         paper.line(format!("warning: {warning}"));
     }
     if !reply.agents.is_empty() {
         paper.gap();
-        paper.table(["AGENT", "KIND", "PLACE", "STARTED", "FOLDER", "WATCHED BY"], agents(reply, paper));
+        paper.table(["AGENT", "KIND", "PLACE", "STARTED", "STATE", "FOLDER", "WATCHED BY"], agents(reply, paper));
     }
 }
 
@@ -64,13 +73,14 @@ fn warnings(reply: &NodeStatus) -> Vec<String> {
     warnings
 }
 
-fn agents(reply: &NodeStatus, paper: &Paper) -> Vec<[String; 6]> {
+fn agents(reply: &NodeStatus, paper: &Paper) -> Vec<[String; 7]> {
     let row = |info: &frith_actors::api::agents::AgentInfo| {
         [
             info.agent.id.short(),
             info.agent.host.clone(),
             info.place.as_ref().map(|place| place.name.clone()).unwrap_or_default(),
             paper.ago(info.agent.started),
+            state(info, paper),
             info.agent.folder.as_ref().map(ToString::to_string).unwrap_or_default(),
             if info.attached == 0 { "nobody".into() } else { info.attached.to_string() },
         ]

@@ -213,7 +213,11 @@ pub fn moved(reply: &MovedTasks, paper: &mut Paper) {
 /// A message that was added.
 pub fn replied(reply: &Replied, paper: &mut Paper) {
     if paper.look.quiet {
-        return paper.line(reply.task.to_string());
+        return paper.line(reply.held.as_ref().map_or_else(|| reply.task.to_string(), |held| held.id.to_string()));
+    }
+    if let Some(held) = &reply.held {
+        let seconds = (held.due.ms() - held.written.ms() + 999) / 1000;
+        return paper.line(format!("{} is sent in {seconds} s; take it back: frith agents unsend {}", held.id.short(), held.id.short()));
     }
     paper.line(format!("{} has {}", reply.task.short(), count(reply.messages.into(), "message")));
 }

@@ -184,6 +184,16 @@ fn settings(place: &PlaceInfo, paper: &mut Paper) {
     paper.facts(&rows);
 }
 
+/// A permission rule that a workspace's agents were given, or that was taken away.
+pub fn allowed(reply: &PlaceInfo, rule: &str, removed: bool, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.id.to_string());
+    }
+    let rule = rule.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_now = if removed { "not allowed any more" } else { "allowed" };
+    paper.line(format!("{} {}: {rule} is {is_now}", reply.id.short(), reply.name));
+}
+
 /// What deleting a place would do.
 pub fn delete_question(reply: &Deleted) -> String {
     let tasks = count(reply.tasks.total(), "task");

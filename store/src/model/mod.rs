@@ -5,6 +5,7 @@
 mod agent;
 mod attachment;
 mod machine;
+mod message;
 mod note;
 mod place;
 mod schedule;
@@ -13,6 +14,7 @@ mod task;
 pub use agent::{Agent, AgentEnd, EndHow, Launched, ProcessRef};
 pub use attachment::Attachment;
 pub use machine::{Capability, Machine, Role};
+pub use message::{HeldFor, HeldMessage};
 pub use note::{NoteHead, NoteInfo, NoteVersion};
 pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Revived, Seat, Setting, Settings, Work};
 pub use schedule::{Fired, Missed, Outcome, RunOf, Schedule, Skip};

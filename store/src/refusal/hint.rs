@@ -12,6 +12,7 @@ impl What {
             Self::Machine => "frith status",
             Self::Version => "frith memory get <name>",
             Self::Attachment => "frith task show <task>",
+            Self::Message => "frith agents unsend",
         }
     }
 }
@@ -66,6 +67,13 @@ impl Refusal {
             }
             Self::ForkFolder { fork } => format!("`frith agents launch {}` makes it", fork.name),
             Self::NotAFork { .. } => "`frith workspace list` marks forks".into(),
+            Self::BadRule { .. } => {
+                "a rule names a tool, such as `Read`, or a tool and what it may do, such as `Bash(git status *)`".into()
+            }
+            Self::NoSuchRule { place, rules, .. } if rules.is_empty() => {
+                format!("it has none; `frith workspace allow <rule> -w {}` adds one", place.name)
+            }
+            Self::NoSuchRule { rules, .. } => format!("it has {}", rules.join(", ")),
             Self::Supervisor { .. } => "make an ordinary workspace: `frith workspace create <name>`".into(),
             _ => return None,
         })
@@ -97,6 +105,7 @@ impl Refusal {
             Self::NotArchived { place } => format!("`frith workspace show {}` shows how it is", place.name),
             Self::TaskInTrash { task } => format!("`frith task restore {}` takes it out", task.id.short()),
             Self::TaskNotInTrash { .. } => "`frith task list --deleted` shows what is".into(),
+            Self::AwaitsFreshContext { .. } => "end this turn and wait: the node clears the context and says that the task is there".into(),
             Self::DocumentFull { .. } => "close it and add a new task for what is left".into(),
             Self::BadSchedule { .. } => {
                 "`30 9 * * 1-5` comes at 9:30 from Monday to Friday: minute, hour, day of month, month, day of week".into()
@@ -128,6 +137,9 @@ impl Refusal {
             Self::NoCommand { kind, .. } => {
                 format!("install it, or name another with `command` under `[launch.{kind}]` (`frith config path`)")
             }
+            Self::UnknownOption { option, kind, .. } if option == "flag" => {
+                format!("name its flag with `allow_all_args` under `[launch.{kind}]`, or launch another kind")
+            }
             Self::UnknownOption { known, option, kind, .. } if known.is_empty() => {
                 format!("list what it takes with `{option}s` under `[launch.{kind}]`")
             }
@@ -138,6 +150,9 @@ impl Refusal {
             Self::ForkFolderFault { way_out, .. } => return way_out.clone(),
             Self::ProjectFile { file, .. } => format!("take the `frith` entry out of `{file}` and commit that, then launch again"),
             Self::ProjectFileBroken { .. } => "mend the file, then launch again".into(),
+            Self::RulesNotWritten { place, .. } => {
+                format!("make room for it, or launch without rules: `frith workspace set {} --auto-allowed-tools ''`", place.name)
+            }
             Self::NotStarted { .. } => "`frith logs` has the details".into(),
             Self::EndedAtOnce { agent, .. } => format!("`frith agents attach {}` shows all that it said", agent.short()),
             Self::AgentEnded { .. } => "`frith agents launch <place>` starts another".into(),

@@ -2,10 +2,10 @@
 
 use super::named;
 use crate::{
-    id::Prefix,
+    id::{PlaceId, Prefix},
     model::{Place, PlaceKind, Settings},
-    refusal::{NAME_MOST, NameFault, Refusal},
-    text::{cut, kebab},
+    refusal::{NAME_MOST, NameFault, RULE_MOST, Refusal, RuleFault},
+    text::{cut, drawable, kebab},
 };
 
 /// The name of the workspace that watches the others.
@@ -124,6 +124,71 @@ pub fn can_set(place: &Place, parent: Option<&Place>, wanted: Settings) -> Resul
     Err(Refusal::Inherited { fork: named(place), parent: named(parent), settings })
 }
 
+/// What a place's permission rules become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowPlan {
+    place: PlaceId,
+    settings: Option<Settings>,
+}
+
+impl AllowPlan {
+    /// The place whose settings hold the rule: a fork's parent.
+    pub fn place(&self) -> PlaceId {
+        self.place
+    }
+
+    /// The settings to write; none when they are so already.
+    pub fn into_settings(self) -> Option<Settings> {
+        self.settings
+    }
+}
+
+/// Whether a permission rule may be added to a place's, or taken from them; asked in a fork, to its parent's.
+///
+/// # Errors
+/// The place takes no writes, the text is no rule, or the rule to be taken away is not there.
+pub fn can_allow(place: &Place, parent: Option<&Place>, rule: &str, removes: bool) -> Result<AllowPlan, Refusal> {
+    can_write(place, parent)?;
+    let rule = can_be_rule(rule)?;
+    let holder = parent.unwrap_or(place);
+    let mut settings = holder.settings.clone().canonical();
+    let has = settings.auto_allowed_tools.contains(&rule);
+    if removes && !has {
+        return Err(Refusal::NoSuchRule { place: named(holder), rule, rules: settings.auto_allowed_tools });
+    }
+    if has == removes {
+        settings.auto_allowed_tools.retain(|known| *known != rule);
+        if !removes {
+            settings.auto_allowed_tools.push(rule);
+        }
+        return Ok(AllowPlan { place: holder.id, settings: Some(settings.canonical()) });
+    }
+    Ok(AllowPlan { place: holder.id, settings: None })
+}
+
+/// The rule that a text stands for: white space between its words does not matter.
+///
+/// # Errors
+/// [`Refusal::BadRule`] when it is none.
+pub fn can_be_rule(text: &str) -> Result<String, Refusal> {
+    let rule = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let fault = if rule.is_empty() {
+        RuleFault::Blank
+    } else if rule.len() > RULE_MOST {
+        RuleFault::TooLong
+    } else if drawable(&rule, false) != rule {
+        RuleFault::Hidden
+    } else {
+        return Ok(rule);
+    };
+    Err(Refusal::BadRule { rule: cut_rule(&rule), fault })
+}
+
+/// As much of a text as a sentence can show.
+fn cut_rule(rule: &str) -> String {
+    drawable(&rule.chars().take(40).collect::<String>(), false)
+}
+
 /// That a workspace may be archived or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetirePlan(());
@@ -205,6 +270,29 @@ mod tests {
         let other = Settings { notifications: vec![Notice::Mail], ..parent.settings.clone() };
         let refusal = can_set(&fork, Some(&parent), other).unwrap_err();
         assert_eq!(refusal.to_string(), "`app-fork` inherits notifications from `app`");
+    }
+
+    #[test]
+    fn a_rule_asked_for_in_a_fork_is_its_parents_and_is_there_once() {
+        let mut app = place(1, "app");
+        let fork = fork_of(&app, 2, "app-fork");
+        let plan = can_allow(&fork, Some(&app), " Bash(git   status *) ", false).unwrap();
+        assert_eq!(plan.place(), app.id);
+        app.settings = plan.into_settings().unwrap();
+        assert_eq!(app.settings.auto_allowed_tools, ["Bash(git status *)"]);
+        assert_eq!(can_allow(&app, None, "Bash(git status *)", false).unwrap().into_settings(), None);
+        let plan = can_allow(&fork, Some(&app), "Bash(git status *)", true).unwrap();
+        assert_eq!(plan.into_settings().unwrap().auto_allowed_tools, Vec::<String>::new());
+        assert!(matches!(can_allow(&app, None, "Read", true), Err(Refusal::NoSuchRule { .. })));
+    }
+
+    #[test]
+    fn what_cannot_be_read_whole_is_no_rule() {
+        for (text, fault) in
+            [("  ", RuleFault::Blank), (&"x".repeat(RULE_MOST + 1), RuleFault::TooLong), ("Bash(\u{1b}[2J)", RuleFault::Hidden)]
+        {
+            assert!(matches!(can_be_rule(text), Err(Refusal::BadRule { fault: found, .. }) if found == fault), "{text}");
+        }
     }
 
     #[test]

@@ -51,6 +51,16 @@ pub fn can_hold(text: &str) -> Result<(), Refusal> {
     if text.len() > TEXT_MOST { Err(Refusal::LongText { length: text.len() }) } else { Ok(()) }
 }
 
+/// A task's text as an agent is handed it: with its place's note behind it, once, and with whose note that is. The same
+/// text and note make the same bytes.
+pub fn with_note(body: &str, note: &str, place: &str) -> String {
+    if note.trim().is_empty() || body.contains(note) {
+        return body.to_owned();
+    }
+    let gap = if body.is_empty() { "" } else { "\n\n" };
+    format!("{}{gap}---\nFrom the settings of `{place}`, for every task here:\n\n{note}\n", body.trim_end())
+}
+
 /// A change of status that is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatusPlan(Status);
@@ -133,6 +143,15 @@ mod tests {
     use super::*;
     use crate::rules::samples::{place, task};
     use proptest::prelude::*;
+
+    #[test]
+    fn the_note_is_appended_once_and_says_whose_it_is() {
+        let once = with_note("do it", "write down what you learnt", "app");
+        assert_eq!(once, "do it\n\n---\nFrom the settings of `app`, for every task here:\n\nwrite down what you learnt\n");
+        assert_eq!(with_note(&once, "write down what you learnt", "app"), once);
+        assert_eq!(with_note("do it", " ", "app"), "do it");
+        assert!(with_note("", "note", "app").starts_with("---\n"));
+    }
 
     #[test]
     fn a_title_has_1_to_255_characters_on_one_line() {

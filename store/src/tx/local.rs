@@ -8,9 +8,10 @@ use super::Tx;
 use crate::{
     error::StoreError,
     id::CallId,
+    model::HeldMessage,
     rows::{Key, Scan, Table, id_at, put_as},
     time::Timestamp,
-    view::{CallRow, LocalSpace},
+    view::{CallRow, HELD, LocalSpace, held_key},
 };
 
 impl Tx<'_> {
@@ -61,6 +62,23 @@ impl Tx<'_> {
     pub fn clear_step(&mut self, key: &[u8]) -> Result<(), StoreError> {
         self.desk.writes += 1;
         self.rows.delete(Table::Local, LocalSpace::Step.key().bytes(key).as_slice())
+    }
+
+    /// Holds a message back until it is due.
+    ///
+    /// # Errors
+    /// The row cannot be written.
+    pub fn hold_message(&mut self, message: &HeldMessage) -> Result<(), StoreError> {
+        self.put_local(&held_key(message.due, message.id), HELD, message)
+    }
+
+    /// Lets go of a message that was held back: it was sent, or taken back.
+    ///
+    /// # Errors
+    /// The row cannot be removed.
+    pub fn release_message(&mut self, message: &HeldMessage) -> Result<(), StoreError> {
+        self.desk.writes += 1;
+        self.rows.delete(Table::Local, held_key(message.due, message.id).as_slice())
     }
 
     pub(super) fn put_local<T: Serialize>(&mut self, key: &Key, space: &'static str, value: &T) -> Result<(), StoreError> {

@@ -5,8 +5,8 @@ use std::ops::Bound;
 use super::{Space, View};
 use crate::{
     error::{Failure, StoreError},
-    id::{AgentId, AgentRef, MachineId, MachineRef, NoPrefix, PlaceId, PlaceRef, Prefix, TaskId, TaskRef},
-    model::Place,
+    id::{AgentId, AgentRef, MachineId, MachineRef, MessageRef, NoPrefix, PlaceId, PlaceRef, Prefix, TaskId, TaskRef},
+    model::{HeldMessage, Place},
     refusal::{Refusal, What},
     rows::{Scan, Table},
 };
@@ -84,6 +84,23 @@ impl View<'_> {
     /// Refused when it is too short, unknown or ambiguous.
     pub fn find_agent(&self, named: &AgentRef) -> Result<AgentId, Failure> {
         self.find(What::Agent, Space::Agent, &named.0).map(AgentId::from_bytes)
+    }
+
+    /// The message that is held back which somebody named by its id or the beginning of it.
+    ///
+    /// # Errors
+    /// Refused when it is too short, unknown or ambiguous.
+    pub fn find_held(&self, named: &MessageRef) -> Result<HeldMessage, Failure> {
+        let prefix = prefix(What::Message, &named.0)?;
+        let mut found: Vec<_> = self.held_messages()?.into_iter().filter(|message| prefix.matches(message.id.as_bytes())).collect();
+        match (found.pop(), found.is_empty()) {
+            (None, _) => Err(unknown(What::Message, &named.0)),
+            (Some(one), true) => Ok(one),
+            (Some(last), false) => {
+                let ids = found.iter().chain([&last]).map(|message| message.id.to_string()).collect();
+                Err(ambiguous(What::Message, &named.0, ids))
+            }
+        }
     }
 
     /// The machine somebody named: by its exact name, which wins, by its id or by the beginning of its id.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::View;
 use crate::{
     error::StoreError,
-    id::{CallId, TeamId},
+    id::{CallId, MessageId, TeamId},
+    model::HeldMessage,
     rows::{Key, Scan, Table, get_as, scan_prefix},
     time::Timestamp,
 };
@@ -26,6 +27,8 @@ pub(crate) enum LocalSpace {
     CallTime,
     /// key → value
     Step,
+    /// due, message → [`HeldMessage`]
+    Held,
 }
 
 impl LocalSpace {
@@ -36,18 +39,26 @@ impl LocalSpace {
     /// Whether its rows go into a backup: what people did does; what only this run and this disk can go on with does not.
     fn is_backed_up(self) -> bool {
         match self {
-            Self::Format | Self::Team => true,
+            Self::Format | Self::Team | Self::Held => true,
             Self::Views | Self::Call | Self::CallTime | Self::Step => false,
         }
     }
 
     /// Every space.
-    const ALL: [Self; 6] = [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step];
+    const ALL: [Self; 7] = [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step, Self::Held];
 }
 
 /// Whether a local row with this key goes into a backup.
 pub(crate) fn is_backed_up(key: &[u8]) -> bool {
     LocalSpace::ALL.iter().any(|space| key.first() == Some(&(*space as u8)) && space.is_backed_up())
+}
+
+/// What the rows of messages that are held back are called.
+pub(crate) const HELD: &str = "held messages";
+
+/// The key under which a message is held back: by when it is due, then by its id.
+pub(crate) fn held_key(due: Timestamp, id: MessageId) -> Key {
+    LocalSpace::Held.key().signed(due.ms()).bytes(id.as_bytes())
 }
 
 /// The key and the value of a step under way.
@@ -89,6 +100,45 @@ impl View<'_> {
             Ok(Scan::On)
         })?;
         Ok(steps)
+    }
+
+    /// The steps under way whose keys begin like this.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn steps_of(&self, prefix: &[u8]) -> Result<Vec<StepRow>, StoreError> {
+        let mut steps = Vec::new();
+        scan_prefix(self.rows, Table::Local, &LocalSpace::Step.key().bytes(prefix), &mut |key, value| {
+            steps.push((key[1..].to_vec(), value.to_vec()));
+            Ok(Scan::On)
+        })?;
+        Ok(steps)
+    }
+
+    /// The messages that are held back, in the order in which they are due.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn held_messages(&self) -> Result<Vec<HeldMessage>, StoreError> {
+        let mut held = Vec::new();
+        scan_prefix(self.rows, Table::Local, &LocalSpace::Held.key(), &mut |_, value| {
+            held.push(crate::rows::decode(value, HELD)?);
+            Ok(Scan::On)
+        })?;
+        Ok(held)
+    }
+
+    /// When the next of the messages that are held back is due.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn next_held(&self) -> Result<Option<Timestamp>, StoreError> {
+        let mut next = None;
+        scan_prefix(self.rows, Table::Local, &LocalSpace::Held.key(), &mut |_, value| {
+            next = Some(crate::rows::decode::<HeldMessage>(value, HELD)?.due);
+            Ok(Scan::Enough)
+        })?;
+        Ok(next)
     }
 
     /// One step under way.

@@ -18,7 +18,7 @@ const DOORS: &[&str] = &["actors/src/env", "cli/src/environment", "sim/src", "te
 const FOR_PEOPLE: &[&str] = &["cli/src/render", "cli/src/failure", "cli/src/output", "sim/src/main", "tests/benches", "tests/src"];
 
 /// Files whose tables may name hosts and kinds.
-const HOST_TABLES: &[&str] = &["store/src/hosts", "actors/src/config"];
+const HOST_TABLES: &[&str] = &["store/src/hosts", "actors/src/kinds"];
 
 /// Hosts whose names say nothing else in English.
 const HOSTS: &[&str] = &["claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor-agent"];

@@ -7,8 +7,14 @@ mod process_io;
 mod process_table;
 pub mod world;
 pub mod folders;
+pub mod host_files;
+pub mod notify;
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use frith_net::key::MachineKey;
 
@@ -30,6 +36,8 @@ pub struct Told<'a> {
     pub fault: Option<String>,
     /// The clock.
     pub clock: world::SystemClock,
+    /// The file in which a test wants notifications recorded.
+    pub notices: Option<PathBuf>,
 }
 
 /// The real world of this process.
@@ -46,10 +54,15 @@ pub fn env(told: Told<'_>) -> io::Result<Env> {
         signer: key,
         clock: Arc::new(told.clock),
         random: Arc::new(world::SystemRandom),
-        blocking: Arc::new(world::Threads(told.runtime)),
+        blocking: Arc::new(world::Threads(told.runtime.clone())),
         disk: Arc::new(world::HomeDisk(told.home.to_owned())),
         folders: Arc::new(folders::HomeFolders(told.home.to_owned())),
+        host_files: Arc::new(host_files::Disk),
         processes: Arc::new(process::RealProcesses::new()),
+        notifier: match told.notices {
+            Some(file) => Arc::new(notify::Recorded(file)),
+            None => Arc::new(notify::Desktop::new(told.runtime.clone())),
+        },
         itself: Arc::new(world::ThisProcess::note()?),
         faults: Arc::new(world::FaultAt(told.fault)),
     })

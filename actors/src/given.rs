@@ -1,0 +1,273 @@
+//! The permission rules that a launched agent is given in a file of its folder: written before it starts, kept as its place
+//! has them while it runs, taken back when it ended.
+//!
+//! What is about to be written is recorded first, with what was there before, so that a node that starts anew takes back
+//! what one before it left. Entries that somebody else wrote are never touched.
+
+use std::{io, path::Path};
+
+use frith_store::{
+    error::Failure,
+    id::{AgentId, PlaceId},
+    model::{By, Place},
+    refusal::Refusal,
+    rules::{
+        named,
+        place::{can_allow, can_be_rule},
+    },
+    text::PathText,
+    tx::PlaceEdit,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    call::Failed,
+    caller::parent_of,
+    ctx::Ctx,
+    env::{host_files::HostFiles, world::blocking},
+    kinds::RulesWay,
+    permission::{self, EntriesFault, RulesFile, given},
+};
+
+/// What an agent was given, and what was there before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct GivenStep {
+    agent: AgentId,
+    folder: PathText,
+    given: RulesFile,
+    /// The file as it was; none when it was not there.
+    before: Option<String>,
+    made_folder: bool,
+}
+
+impl GivenStep {
+    const PREFIX: &[u8] = b"rules/";
+
+    fn key(agent: AgentId) -> Vec<u8> {
+        [Self::PREFIX, agent.as_bytes()].concat()
+    }
+
+    /// The file as it would be without what was given; none when it would not be there.
+    fn without(&self, now: &str) -> Result<Option<String>, EntriesFault> {
+        let RulesFile::Entries { key_path, rules, .. } = &self.given else { return Ok(None) };
+        let (written, added) = permission::with_entries(self.before.as_deref().unwrap_or_default(), key_path, rules)?;
+        if now == written {
+            return Ok(self.before.clone());
+        }
+        permission::without_entries(now, key_path, &added).map(Some)
+    }
+}
+
+/// Why rules could not be given.
+#[derive(Debug, thiserror::Error)]
+enum GivingFault {
+    #[error(transparent)]
+    Entries(#[from] EntriesFault),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl GivingFault {
+    fn refusal(self, place: &Place, file: PathText) -> Refusal {
+        match self {
+            Self::Entries(fault) => {
+                Refusal::ProjectFileBroken { file, format: "JSON with a list of rules".into(), fault: fault.to_string() }
+            }
+            Self::Io(fault) => Refusal::RulesNotWritten { place: named(place), file, fault: fault.to_string() },
+        }
+    }
+}
+
+/// Whether a file in a folder can take rules; nothing is written.
+///
+/// # Errors
+/// The refusal that names the file and what is wrong with it.
+pub async fn require_room(ctx: &Ctx, place: &Place, folder: &Path, file: &RulesFile) -> Result<(), Failed> {
+    let (files, at, wanted) = (ctx.env.host_files.clone(), folder.to_owned(), file.clone());
+    let looked = blocking(&ctx.env.blocking, move || -> Result<(), GivingFault> {
+        let before = files.read(&at, wanted.file())?;
+        Ok(with(&wanted, before.as_deref()).map(|_| ())?)
+    });
+    let looked = looked.await.map_err(Failed::from_work)?;
+    Ok(looked.map_err(|fault| fault.refusal(place, PathText::from(folder.join(file.file()).as_path())))?)
+}
+
+/// The file with what is given; none when there is nothing to give and no file.
+fn with(file: &RulesFile, before: Option<&str>) -> Result<Option<String>, EntriesFault> {
+    match file {
+        RulesFile::Entries { rules, .. } if rules.is_empty() => Ok(before.map(str::to_owned)),
+        RulesFile::Entries { key_path, rules, .. } => {
+            permission::with_entries(before.unwrap_or_default(), key_path, rules).map(|(text, _)| Some(text))
+        }
+        RulesFile::Whole { text, .. } => Ok(Some(text.clone())),
+    }
+}
+
+/// Gives an agent its rules, in the place of those it was given before.
+///
+/// # Errors
+/// The refusal that names the file and what is wrong with it.
+pub async fn give(ctx: &Ctx, place: &Place, agent: AgentId, folder: &Path, file: RulesFile) -> Result<(), Failed> {
+    let path = PathText::from(folder.join(file.file()).as_path());
+    let refuse = |fault: GivingFault| Failed::from(fault.refusal(place, path.clone()));
+    let earlier = ctx.db.read(move |view| Ok(view.step(&GivenStep::key(agent))?)).await?.and_then(|bytes| read_step(&bytes));
+    let (files, at, wanted) = (ctx.env.host_files.clone(), folder.to_owned(), file);
+    let planned = blocking(&ctx.env.blocking, move || -> Result<Planned, GivingFault> {
+        let now = files.read(&at, wanted.file())?;
+        let before = match (&earlier, &now) {
+            (Some(earlier), Some(now)) => earlier.without(now)?,
+            _ => now.clone(),
+        };
+        let made_folder = earlier.is_some_and(|earlier| earlier.made_folder);
+        let text = with(&wanted, before.as_deref())?;
+        let step = GivenStep { agent, folder: PathText::from(at.as_path()), given: wanted, before, made_folder };
+        Ok(Planned { step, changes: now != text, text })
+    });
+    let Planned { mut step, changes, text } = planned.await.map_err(Failed::from_work)?.map_err(refuse)?;
+    record(ctx, &step).await?;
+    if !changes {
+        return Ok(());
+    }
+    ctx.env.faults.reached("rules.recorded");
+    let (files, at, file, made_folder) = (ctx.env.host_files.clone(), folder.to_owned(), step.given.file().to_owned(), step.made_folder);
+    let written = blocking(&ctx.env.blocking, move || write(&*files, &at, &file, text.as_deref(), made_folder));
+    if written.await.map_err(Failed::from_work)?.map_err(|error| refuse(error.into()))? {
+        step.made_folder = true;
+        record(ctx, &step).await?;
+    }
+    ctx.env.faults.reached("rules.written");
+    Ok(())
+}
+
+/// What is to be written, and how the file will be.
+struct Planned {
+    step: GivenStep,
+    changes: bool,
+    text: Option<String>,
+}
+
+/// Answers whether a folder was made for the file.
+fn write(files: &dyn HostFiles, folder: &Path, file: &str, text: Option<&str>, and_folder: bool) -> io::Result<bool> {
+    let Some(text) = text else { return files.remove(folder, file, and_folder).map(|()| false) };
+    if let Err(error) = files.keep_out_of_git(folder, file) {
+        tracing::warn!(folder = %folder.display(), file, %error, "git may show a file that frith writes for an agent");
+    }
+    files.write(folder, file, text)
+}
+
+async fn record(ctx: &Ctx, step: &GivenStep) -> Result<(), Failed> {
+    let (key, bytes) = (GivenStep::key(step.agent), postcard::to_stdvec(step));
+    let bytes = bytes.map_err(|error| Failed::broken_by("what an agent is given could not be written down", &error))?;
+    Ok(ctx.db.write(move |tx| Ok(tx.set_step(&key, &bytes)?)).await?)
+}
+
+fn read_step(bytes: &[u8]) -> Option<GivenStep> {
+    postcard::from_bytes(bytes).map_err(|error| tracing::error!(%error, "what an agent was given cannot be read, and stays")).ok()
+}
+
+/// Takes back what an agent was given that has ended.
+pub async fn take_back(ctx: &Ctx, agent: AgentId) {
+    let step = match ctx.db.read(move |view| Ok(view.step(&GivenStep::key(agent))?)).await {
+        Ok(bytes) => bytes.and_then(|bytes| read_step(&bytes)),
+        Err(failure) => return tracing::error!(%agent, %failure, "what an agent was given could not be looked up"),
+    };
+    let Some(step) = step else { return };
+    let (files, folder, file) = (ctx.env.host_files.clone(), step.folder.clone(), step.given.file().to_owned());
+    let taken = blocking(&ctx.env.blocking, move || -> Result<(), GivingFault> {
+        let folder = step.folder.as_path();
+        let Some(now) = files.read(folder, step.given.file())? else { return Ok(()) };
+        let before = step.without(&now)?;
+        if before.as_ref() != Some(&now) {
+            write(&*files, folder, step.given.file(), before.as_deref(), step.made_folder)?;
+        }
+        Ok(())
+    });
+    match taken.await {
+        Ok(Ok(())) => {}
+        Ok(Err(fault)) => {
+            tracing::warn!(%agent, folder = %folder, file, %fault, "the permission rules that an agent was given could not be taken back");
+        }
+        Err(lost) => return tracing::error!(%agent, %lost, "taking back what an agent was given failed"),
+    }
+    if let Err(failure) = ctx.db.write(move |tx| Ok(tx.clear_step(&GivenStep::key(agent))?)).await {
+        tracing::error!(%agent, %failure, "that an agent's rules were taken back could not be written down");
+    }
+}
+
+/// Takes back what the agents of a node that is gone were given.
+///
+/// # Errors
+/// The store broke.
+pub async fn take_back_all(ctx: &Ctx) -> Result<(), Failure> {
+    for (_, bytes) in ctx.db.read(|view| Ok(view.steps_of(GivenStep::PREFIX)?)).await? {
+        if let Some(step) = read_step(&bytes) {
+            take_back(ctx, step.agent).await;
+        }
+    }
+    Ok(())
+}
+
+/// Gives a running agent the rules that its place has now, as far as its kind takes them while it runs.
+pub async fn renew(ctx: &Ctx, place: &Place, agent: AgentId) {
+    let id = place.id;
+    let read = ctx.db.read(move |view| {
+        let rules = view.effective_settings(&view.require_place(id)?)?.auto_allowed_tools;
+        Ok((rules, view.agent(agent)?))
+    });
+    let (rules, Some(agent)) = (match read.await {
+        Ok(read) => read,
+        Err(failure) => return tracing::error!(%agent, %failure, "the rules of a running agent could not be read"),
+    }) else {
+        return;
+    };
+    let way = ctx.config.now().kinds.get(&agent.host).and_then(|kind| kind.rules.clone());
+    let (Some(folder), Some(way)) = (&agent.folder, way) else { return };
+    let Some(file) = given(Some(&way), &rules).file.or_else(|| none_of(&way)) else { return };
+    if let Err(failed) = give(ctx, place, agent.id, folder.as_path(), file).await {
+        tracing::warn!(agent = %agent.id, %failed, "a running agent keeps the permission rules it was launched with");
+    }
+}
+
+/// No rules at all, which takes back those that were given.
+fn none_of(way: &RulesWay) -> Option<RulesFile> {
+    match way {
+        RulesWay::List { file, key_path } => Some(RulesFile::Entries { file: file.clone(), key_path: key_path.clone(), rules: vec![] }),
+        _ => None,
+    }
+}
+
+/// The rules in the file of a running agent, whoever wrote them; none where its kind has no such file.
+pub async fn in_file(ctx: &Ctx, agent: AgentId) -> Option<Vec<String>> {
+    let agent = ctx.db.read(move |view| Ok(view.agent(agent)?)).await.ok()??;
+    let way = ctx.config.now().kinds.get(&agent.host)?.rules.clone();
+    let (folder, RulesWay::List { file, key_path }) = (agent.folder?, way?) else { return None };
+    let files = ctx.env.host_files.clone();
+    let read = blocking(&ctx.env.blocking, move || files.read(folder.as_path(), &file));
+    let text = read.await.ok()?.ok()?.unwrap_or_default();
+    permission::entries(&text, &key_path).ok()
+}
+
+/// Adds rules that a person allowed in a fork's agent to those of its parent. Answers false where the place is no fork.
+///
+/// # Errors
+/// The parent takes no writes, or the store broke.
+pub async fn allow_in_fork(ctx: &Ctx, place: PlaceId, rules: Vec<String>) -> Result<bool, Failure> {
+    let by = By::Person(ctx.env.user.to_string());
+    let rules: Vec<String> = rules.into_iter().filter(|rule| can_be_rule(rule).is_ok()).collect();
+    ctx.db
+        .write(move |tx| {
+            let fork = tx.require_place(place)?;
+            if fork.parent().is_none() {
+                return Ok(false);
+            }
+            for rule in &rules {
+                let plan = can_allow(&fork, parent_of(tx, &fork)?.as_ref(), rule, false)?;
+                let holder = plan.place();
+                if let Some(settings) = plan.into_settings() {
+                    tx.set_place(holder, PlaceEdit { settings: Some(settings), ..PlaceEdit::default() }, &by)?;
+                }
+            }
+            Ok(true)
+        })
+        .await
+}
