@@ -286,6 +286,9 @@ pub enum Config {
     /// Write one value into the configuration file, comments kept.
     #[command(after_help = "Example:\n  frith config set node.max_agents 4\n  frith config set launch.claude.args '[\"--verbose\"]'")]
     Set(ConfigSet),
+    /// Take one value out of the configuration file, so that what is built in counts again.
+    #[command(after_help = "Example:\n  frith config unset node.max_agents")]
+    Unset(ConfigGet),
     /// Print where the configuration file lies.
     #[command(after_help = "Example:\n  $EDITOR \"$(frith config path)\"")]
     Path,

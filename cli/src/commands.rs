@@ -43,6 +43,9 @@ const YES: ExitCode = ExitCode::SUCCESS;
 /// Why it has no answer.
 pub fn carry_out(line: Line) -> Done {
     let run = Run { global: line.global, home: start::home()? };
+    if !run.is_quiet() {
+        config::misspelt_variables().iter().for_each(|warning| progress::say(&format!("warning: {warning}")));
+    }
     match line.command {
         Command::Quickstart(_) => show(&run, &quickstart::run(&run)?, render::quickstart),
         Command::Up(args) => up(&run, &args),
@@ -272,6 +275,7 @@ fn configuration(run: &Run, verb: Config) -> Done {
         Config::Show(args) => config_show(run, &args),
         Config::Get(args) => config_get(run, &args),
         Config::Set(args) => config_set(run, &args),
+        Config::Unset(args) => config_unset(run, &args),
         Config::Path => render::put(&format!("{}\n", config::path(&run.home).display())).map(|()| YES),
     }
 }
@@ -305,6 +309,25 @@ fn config_set(run: &Run, args: &ConfigSet) -> Done {
     show(run, &setting, |setting, paper| {
         if !paper.look.quiet {
             paper.line(format!("{} = {}", args.key, setting.value));
+        }
+    })
+}
+
+fn config_unset(run: &Run, args: &ConfigGet) -> Done {
+    let taken = config::edit::unset(&config::path(&run.home), &args.key)?;
+    let config = read_config(run)?;
+    if taken && !run.is_quiet() && !config::keys::is_live(&args.key) {
+        tell_when_it_counts(run);
+    }
+    let left = config.settings.get(&args.key);
+    show(run, &left, |left, paper| {
+        if !paper.look.quiet {
+            let done = if taken { "taken out" } else { "was not in the file" };
+            let now = left.map_or_else(
+                || "nothing counts now".to_owned(),
+                |left| format!("{} counts ({})", left.value.to_string().trim(), left.source),
+            );
+            paper.line(format!("{}: {done}; {now}", args.key));
         }
     })
 }

@@ -218,11 +218,23 @@ impl Config {
 
     fn add(&mut self, path: &str, value: Value, source: Source, place: &str) -> Result<(), Failure> {
         let Some(key) = keys::find(path) else {
+            if let Some(below) = keys::below(path) {
+                let fact = format!("{place}: `{path}` is {}, and a table belongs there", value.to_string().trim());
+                let kind = path.strip_prefix("launch.").unwrap_or("<kind>");
+                let hint = format!("it takes a table with keys of its own, such as `{}`", below.path.replace('*', kind));
+                return Err(Failure::Broken(Told::new(fact).hint(hint)));
+            }
             let near = keys::nearest(path).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             self.warnings.push(format!("{place}: the key `{path}` is not known{near}"));
             return Ok(());
         };
         if !key.shape.accepts(&value) {
+            // A kind without one of its variables says itself what it lacks; a node that does not start helps nobody.
+            if key.shape == Shape::Variables && matches!(source, Source::File(..)) {
+                let accepted = key.shape.accepted();
+                self.warnings.push(format!("{place}: `{path}` is {} and is ignored: it takes {accepted}", value.to_string().trim()));
+                return Ok(());
+            }
             return Err(not_accepted(path, &value, key, place));
         }
         self.settings.insert(path.to_owned(), Setting { value, source });
@@ -265,6 +277,27 @@ fn key_of_variable(name: &str) -> Option<(String, &'static Key)> {
             Some((key.path.replace('*', &kind.to_lowercase()), key))
         }
     })
+}
+
+/// What is wrong with the variables that begin with `FRITH_` and mean nothing: those that are like one that does.
+pub fn misspelt_variables() -> Vec<String> {
+    let names = environment::all().filter_map(|(name, _)| name.into_string().ok());
+    let mut found: Vec<_> = names.filter_map(|name| nearest_variable(&name).map(|near| (name, near))).collect();
+    found.sort();
+    found.into_iter().map(|(name, near)| format!("variable `{name}` is not known; did you mean `{near}`?")).collect()
+}
+
+/// The variable that an unknown one is most like, if it is like any.
+fn nearest_variable(name: &str) -> Option<String> {
+    let rest = name.strip_prefix("FRITH_")?;
+    if environment::is_known(name) || key_of_variable(name).is_some() {
+        return None;
+    }
+    let of_keys = KEYS.iter().filter(|key| !key.path.contains('*')).map(|key| key.path.replace(['.', '-'], "_").to_uppercase());
+    let others = environment::VARIABLES.iter().filter_map(|(name, _)| Some(name.strip_prefix("FRITH_")?.to_owned()));
+    let scored = of_keys.chain(others).map(|known| (strsim::jaro_winkler(rest, &known), known));
+    let near = scored.filter(|(score, _)| *score > 0.88).max_by(|a, b| a.0.total_cmp(&b.0));
+    near.map(|(_, known)| format!("FRITH_{known}"))
 }
 
 fn unknown(path: &str) -> Failure {
@@ -420,7 +453,8 @@ mod tests {
         let cases = [
             ("\n[node]\nmax_agents = \"many\"", "line 3: `node.max_agents` is \"many\"", "a whole number from 1 to 1000"),
             ("[git]\nlfs = \"maybe\"", "line 2: `git.lfs` is \"maybe\"", "\"smudge\" or \"skip\""),
-            ("node = 3", "", ""),
+            ("node = 3", "line 1: `node` is 3, and a table belongs there", "such as `node.listen`"),
+            ("[launch]\nmine = \"m\"", "line 2: `launch.mine` is \"m\", and a table belongs there", "`launch.mine.command`"),
             ("[node\n", "line 1 is no TOML", "names the file"),
             ("[node]\nhttp = \"0.0.0.0:1\"", "line 2: `node.http`", "a loopback address"),
         ];
@@ -430,9 +464,27 @@ mod tests {
                     assert!(told.facts[0].contains(fact), "{:?}", told.facts);
                     assert!(told.hint.as_deref().unwrap_or_default().contains(hint), "{:?}", told.hint);
                 }
-                Ok(config) => assert!(fact.is_empty() && config.warnings.len() == 1, "{file}: {:?}", config.warnings),
-                Err(other) => panic!("{file}: {other:?}"),
+                other => panic!("{file}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_variables_that_is_none_is_told_with_its_line_and_stops_nothing() {
+        let config = resolve(&case("[launch.claude]\nargs = [\"-v\"]\nenvironment = [\"A*B*C\"]")).unwrap();
+        assert!(config.warnings[0].contains("config.toml` line 3: `launch.claude.environment` is [\"A*B*C\"] and is ignored"));
+        assert_eq!(value(&config, "launch.claude.args"), "[\"-v\"]");
+        assert_eq!(config.settings["launch.claude.environment"].source, Source::Default);
+        node_config(&config).unwrap();
+    }
+
+    #[test]
+    fn a_variable_that_is_nearly_one_of_ours_is_told_and_others_are_not() {
+        for (name, near) in [("FRITH_HOEM", "FRITH_HOME"), ("FRITH_NODE_MAX_AGENT", "FRITH_NODE_MAX_AGENTS"), ("FRITH_LOGS", "FRITH_LOG")] {
+            assert_eq!(nearest_variable(name).as_deref(), Some(near), "{name}");
+        }
+        for name in ["FRITH_HOME", "FRITH_AGENT_ID", "FRITH_NODE_MAX_AGENTS", "FRITH_LAUNCH_MINE_COMMAND", "FRITH_CI_IMAGE", "HOEM"] {
+            assert_eq!(nearest_variable(name), None, "{name}");
         }
     }
 
@@ -453,6 +505,28 @@ mod tests {
         }
         let config = resolve(&Case { repository: "[worktree]\nroot = \"~/wt\"", ..case("") }).unwrap();
         assert_eq!(value(&config, "worktree.root"), "\"~/wt\"");
+    }
+
+    /// Every key of the table, with a value it takes: a repository's file changes those that are harmless and no other.
+    #[test]
+    fn each_key_is_harmless_in_a_repository_or_ignored_there() {
+        for key in KEYS {
+            let path = key.path.replace('*', "claude");
+            let text = match (key.shape, key.path) {
+                (_, "worktree.root") => "\"~/wt\"".to_owned(),
+                (Shape::SomeTexts | Shape::Texts | Shape::Variables, _) => "[\"EVIL\"]".to_owned(),
+                (Shape::Text, _) => "\"evil\"".to_owned(),
+                _ => key.default.to_owned(),
+            };
+            let home = tempfile::tempdir().unwrap();
+            let repository = home.path().join(".frith.toml");
+            fs::write(&repository, format!("{path} = {text}\n")).unwrap();
+            let mut config = Config::default();
+            config.add_defaults();
+            config.add_repository(&repository).unwrap();
+            let from_there = config.settings.values().filter(|setting| matches!(setting.source, Source::Repository(..))).count();
+            assert_eq!((from_there, config.warnings.len()), if key.from_repository { (1, 0) } else { (0, 1) }, "{path}");
+        }
     }
 
     #[test]

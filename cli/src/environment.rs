@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use frith_actors::env::{real::world::SystemClock, world::WallClock as _};
+use frith_actors::env::{process::AGENT_VARIABLE, real::world::SystemClock, world::WallClock as _};
 use frith_store::time::Timestamp;
 
 /// The variables, each with what it is for. Those of the configuration are derived from its keys and not listed.
@@ -29,6 +29,11 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("NOTIFY_SOCKET", "where a service manager is told that the node is up"),
     ("TMPDIR", "where the socket lies when there is no runtime folder either"),
 ];
+
+/// Whether this variable means something to frith: to this program, or to one that it started.
+pub fn is_known(name: &str) -> bool {
+    name == AGENT_VARIABLE || VARIABLES.iter().any(|(known, _)| *known == name)
+}
 
 /// One variable, if it is set to something.
 pub fn read(name: &str) -> Option<OsString> {

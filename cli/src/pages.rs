@@ -6,6 +6,7 @@ use clap::Command;
 
 use crate::{
     args::{self, Completions, Man},
+    environment,
     failure::{Failure, Told},
     render,
 };
@@ -62,7 +63,41 @@ fn page(command: &Command, name: &str) -> Result<String, Failure> {
         text.push_str(".SH \"ALL COMMANDS\"\n");
         text.extend(verbs);
     }
+    text.push_str(&section("EXIT STATUS", EXITS.iter().copied()));
+    if name == "frith" {
+        let variables = environment::VARIABLES.iter().copied().filter(|(name, _)| *name != "FRITH_FAULT");
+        let keys = ("FRITH_<KEY>", "any key of the configuration, in capitals with _ for every dot, as in FRITH_NODE_MAX_AGENTS");
+        text.push_str(&section("ENVIRONMENT", variables.chain([keys])));
+        text.push_str(&section("FILES", FILES.iter().copied()));
+    }
     Ok(text)
+}
+
+/// What a command ends with.
+const EXITS: &[(&str, &str)] = &[
+    ("0", "yes"),
+    ("1", "understood, and refused"),
+    ("2", "something broke, or the command line is wrong"),
+    ("3", "the one that was asked could not be reached"),
+];
+
+/// What lies where, below the home or in a repository.
+const FILES: &[(&str, &str)] = &[
+    ("~/.frith", "everything of the node, unless FRITH_HOME names another folder; closed to others"),
+    ("~/.frith/config.toml", "the configuration; `frith config path` names it"),
+    ("~/.frith/key", "the key of the machine, which no backup has"),
+    ("~/.frith/store.redb", "places, tasks, threads, agents"),
+    ("~/.frith/blobs", "long texts and attachments, by the hash of their content"),
+    ("~/.frith/node.sock", "where commands reach the node"),
+    ("~/.frith/node.log", "the log; those before it are node.log.1 and on"),
+    ("~/.frith/forks", "the folders of forks"),
+    (".frith.toml", "at the top of a repository: the configuration that comes with it, harmless keys only"),
+];
+
+/// A section of names, each with what it stands for.
+fn section<'a>(title: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let rows = rows.map(|(name, what)| format!(".TP\n\\fB{}\\fR\n{}\n", escaped(name), escaped(what)));
+    format!(".SH \"{title}\"\n{}", rows.collect::<String>())
 }
 
 /// Every command below one, with what it is for, as troff.
@@ -110,6 +145,10 @@ mod tests {
         assert!(fs::read_dir(folder.path()).unwrap().count() > 30);
         let top = fs::read_to_string(folder.path().join("frith.1")).unwrap();
         assert!(top.contains("\\fBfrith fork spin\\-up\\fR\nGive a task"), "{top}");
+        for part in [".SH \"EXIT STATUS\"", ".SH \"ENVIRONMENT\"\n.TP\n\\fBFRITH_HOME", ".SH \"FILES\"\n.TP\n\\fB~/.frith"] {
+            assert!(top.contains(part), "{part}: {top}");
+        }
+        assert!(text.contains(".SH \"EXIT STATUS\"") && !text.contains(".SH \"FILES\""), "{text}");
     }
 
     #[test]

@@ -82,15 +82,27 @@ pub fn make_home(home: &Path) -> Result<(), Failure> {
         _ => {}
     }
     let facts = fs::metadata(home).map_err(|error| failed(&error))?;
+    require_folder(home)?;
     let user = own_user();
     if facts.uid() != user {
         let told = Told::new(format!("the node's home `{shown}` belongs to user {}, and this is user {user}", facts.uid()));
         return Err(Failure::Broken(told.hint("run frith as that user, or choose a home of your own with `FRITH_HOME`")));
     }
-    if facts.is_dir() && facts.mode() & 0o077 != 0 {
+    if facts.mode() & 0o077 != 0 {
         fs::set_permissions(home, PermissionsExt::from_mode(0o700)).map_err(|error| failed(&error))?;
     }
     Ok(())
+}
+
+/// That no file is where the home should be.
+fn require_folder(home: &Path) -> Result<(), Failure> {
+    match fs::metadata(home) {
+        Ok(facts) if !facts.is_dir() => {
+            let told = Told::new(format!("the node's home `{}` is a file, and it has to be a folder", home.display()));
+            Err(Failure::Broken(told.hint("move the file away, or choose another home with `FRITH_HOME`")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What this machine is called when nobody named it.
@@ -105,6 +117,7 @@ pub fn machine_name() -> String {
 /// # Errors
 /// A node, or something else, is there and cannot be spoken with.
 pub fn reach(home: &Path) -> Result<Option<Connection>, Failure> {
+    require_folder(home)?;
     let Some(socket) = door::find(home)? else { return Ok(None) };
     match Connection::open(&socket) {
         Ok(connection) => Ok(Some(connection)),

@@ -4,7 +4,8 @@ use std::{ffi::OsStr, fmt, os::unix::ffi::OsStrExt as _, path::Path};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A path as the bytes the system uses. In JSON it is text, with what is no UTF-8 replaced.
+/// A path as the bytes the system uses. In JSON it is text; one that is no UTF-8 is a `file://` address there, with its other
+/// bytes as `%` and two digits, so that nothing of it is lost.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PathText(Vec<u8>);
 
@@ -52,14 +53,21 @@ impl fmt::Debug for PathText {
 
 impl Serialize for PathText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() { serializer.collect_str(self) } else { serializer.serialize_bytes(&self.0) }
+        if !serializer.is_human_readable() {
+            return serializer.serialize_bytes(&self.0);
+        }
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => serializer.serialize_str(&address(&self.0)),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for PathText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
-            String::deserialize(deserializer).map(|text| Self(text.into_bytes()))
+            let text = String::deserialize(deserializer)?;
+            Ok(Self(bytes_of_address(&text).unwrap_or_else(|| text.into_bytes())))
         } else {
             Vec::<u8>::deserialize(deserializer).map(Self)
         }
@@ -73,6 +81,40 @@ impl schemars::JsonSchema for PathText {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({"type": "string"})
     }
+}
+
+/// How the address of a path begins that has bytes which are no text.
+const SCHEME: &str = "file://";
+
+fn address(path: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    path.iter().fold(SCHEME.to_owned(), |mut text, byte| {
+        if plain(*byte) {
+            text.push(char::from(*byte));
+        } else {
+            // Writing to a text never fails.
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+/// The path of an address; none when it is none.
+fn bytes_of_address(text: &str) -> Option<Vec<u8>> {
+    let mut rest = text.strip_prefix(SCHEME)?.as_bytes();
+    let mut bytes = Vec::new();
+    while let Some((first, after)) = rest.split_first() {
+        if *first == b'%' {
+            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    Some(bytes)
 }
 
 /// The words of `text` in kebab-case: lower-cased, everything but letters and digits turned into single hyphens.
@@ -121,7 +163,11 @@ mod tests {
         let path = PathText::from_bytes(b"/a \n/\xff".to_vec());
         let stored = postcard::to_stdvec(&path).unwrap();
         assert_eq!(postcard::from_bytes::<PathText>(&stored).unwrap(), path);
-        assert_eq!(serde_json::to_string(&path).unwrap(), "\"/a \\n/\u{fffd}\"");
+        let json = serde_json::to_string(&path).unwrap();
+        assert_eq!(json, "\"file:///a%20%0A/%FF\"");
+        assert_eq!(serde_json::from_str::<PathText>(&json).unwrap(), path);
+        let plain: PathText = "/a b/ü".parse().unwrap();
+        assert_eq!(serde_json::to_string(&plain).unwrap(), "\"/a b/ü\"");
     }
 
     #[test]
@@ -131,6 +177,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_path_comes_back_from_json(below in proptest::collection::vec(any::<u8>(), 0..20)) {
+            let path = PathText::from_bytes([b"/".to_vec(), below].concat());
+            let json = serde_json::to_string(&path).unwrap();
+            prop_assert_eq!(serde_json::from_str::<PathText>(&json).unwrap(), path);
+        }
+
         #[test]
         fn kebab_is_its_own_kebab(text in "\\PC{0,40}") {
             let name = kebab(&text);

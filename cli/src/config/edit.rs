@@ -29,6 +29,40 @@ pub fn set(path: &Path, key_path: &str, text: &str) -> Result<Value, Failure> {
     Ok(value)
 }
 
+/// Takes a key out of a file. Answers whether it was there.
+///
+/// # Errors
+/// The key is not known, or the file cannot be read or written.
+pub fn unset(path: &Path, key_path: &str) -> Result<bool, Failure> {
+    let before = super::read_text(path)?.unwrap_or_default();
+    super::leaves(path, &before)?;
+    let mut document: DocumentMut = before.parse().map_err(|error: toml_edit::TomlError| Failure::Broken(Told::of(&error)))?;
+    let taken = take(document.as_item_mut(), key_path);
+    if !taken && keys::find(key_path).is_none() {
+        return Err(super::unknown(key_path));
+    }
+    if taken {
+        write(path, &document.to_string())
+            .map_err(|error| Failure::Broken(Told::because(format!("`{}` cannot be written", path.display()), &error)))?;
+    }
+    Ok(taken)
+}
+
+/// Takes a value, and every table that is empty without it and was written for it alone.
+fn take(item: &mut Item, path: &str) -> bool {
+    let Some(table) = item.as_table_like_mut() else { return false };
+    let Some((name, rest)) = path.split_once('.') else { return table.remove(path).is_some() };
+    let Some(below) = table.get_mut(name) else { return false };
+    let taken = take(below, rest);
+    let is_empty = below.as_table().is_some_and(|table| {
+        table.is_empty() && table.decor().prefix().is_none_or(|text| text.as_str().is_none_or(|text| text.trim().is_empty()))
+    });
+    if taken && is_empty {
+        table.remove(name);
+    }
+    taken
+}
+
 /// Nothing is written that a node would not take. A file that was wrong before may stay so elsewhere: it is mended one
 /// value at a time.
 fn require_good(path: &Path, before: &str, after: &str, key_path: &str) -> Result<(), Failure> {
@@ -123,6 +157,17 @@ mod tests {
     fn a_file_and_its_tables_are_made_when_missing() {
         assert_eq!(edited("", "launch.mine.command", "[\"m\"]").unwrap(), "[launch.mine]\ncommand = [\"m\"]\n");
         assert_eq!(edited("[node]\nroot = \"warn\"\n", "git.lfs", "skip").unwrap(), "[node]\nroot = \"warn\"\n\n[git]\nlfs = \"skip\"\n");
+    }
+
+    #[test]
+    fn a_key_is_taken_out_and_the_rest_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "# mine\n[node]\nmax_agents = 0 # none\nroot = \"warn\"\n\n[git]\nlfs = \"skip\"\n").unwrap();
+        assert!(unset(&path, "node.max_agents").unwrap() && unset(&path, "git.lfs").unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# mine\n[node]\nroot = \"warn\"\n");
+        assert!(!unset(&path, "git.lfs").unwrap());
+        assert!(unset(&path, "node.nothing").is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The keys of the configuration: what each is for, what it accepts, what counts when nothing is said.
 
+use frith_actors::env::launch_env::EnvPattern;
 use toml_edit::Value;
 
 /// One key.
@@ -44,6 +45,8 @@ pub enum Shape {
     Texts,
     /// A list of texts with at least one.
     SomeTexts,
+    /// A list of names of variables, each with a `*` at its start or end or without one.
+    Variables,
 }
 
 const fn key(path: &'static str, shape: Shape, default: &'static str, what: &'static str) -> Key {
@@ -83,7 +86,7 @@ pub const KEYS: &[Key] = &[
     key("launch.*.model_args", Shape::Texts, "[]", "arguments that choose a model, with {} for its name"),
     key("launch.*.efforts", Shape::Texts, "[]", "the efforts it takes"),
     key("launch.*.effort_args", Shape::Texts, "[]", "arguments that choose an effort, with {} for its name"),
-    key("launch.*.environment", Shape::Texts, "[]", "variables of the caller's environment it gets besides, as in `OPENAI_*`"),
+    key("launch.*.environment", Shape::Variables, "[]", "variables of the caller's environment it gets besides, as in `OPENAI_*`"),
     key("launch.*.ready", Shape::Text, "", "a pattern of its screen while it waits at its prompt"),
     key("launch.*.busy", Shape::Texts, "[]", "patterns of its screen while it works, though its prompt may be shown"),
     key("launch.*.asks", Shape::Texts, "[]", "patterns of its screen while it asks a person something: nothing is typed then"),
@@ -97,6 +100,15 @@ pub const KEYS: &[Key] = &[
 /// The key of this path; a kind's name stands where the table has `*`.
 pub fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| matches(key.path, path))
+}
+
+/// A key of the table that belongs at this path, where a table does.
+pub fn below(path: &str) -> Option<&'static Key> {
+    let is_below = |key: &&Key| {
+        let (mut pattern, names) = (key.path.split('.'), path.split('.'));
+        names.zip(&mut pattern).all(|(name, part)| part == "*" || part == name) && key.path.split('.').count() > path.split('.').count()
+    };
+    KEYS.iter().find(is_below)
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -141,6 +153,7 @@ impl Shape {
             Self::Below => "a path that stays below the folder, such as \".mine/settings.json\"".into(),
             Self::Texts => "a list of texts, such as [\"one\", \"two\"]".into(),
             Self::SomeTexts => "a list of texts with at least one, such as [\"claude\"]".into(),
+            Self::Variables => "a list of names of variables, each with a `*` at its start or end at most, such as [\"OPENAI_*\"]".into(),
         }
     }
 
@@ -151,6 +164,7 @@ impl Shape {
             Self::Count(least, most) => value.as_integer().is_some_and(|number| (least..=most).contains(&number)),
             Self::Texts => texts(value).is_some(),
             Self::SomeTexts => texts(value).is_some_and(|texts| texts.first().is_some_and(|text| !text.is_empty())),
+            Self::Variables => texts(value).is_some_and(|texts| texts.iter().all(|text| EnvPattern::parse(text).is_ok())),
             _ => value.as_str().is_some_and(|text| self.accepts_text(text)),
         }
     }
@@ -220,6 +234,7 @@ mod tests {
             (Shape::Loopback, &["\"127.0.0.1:1\"", "\"[::1]:1\""], &["\"0.0.0.0:1\""]),
             (Shape::Texts, &["[]", "[\"a\"]"], &["\"a\"", "[1]"]),
             (Shape::SomeTexts, &["[\"a\", \"b\"]"], &["[]", "[\"\"]"]),
+            (Shape::Variables, &["[]", "[\"A_*\", \"*_B\", \"C\"]"], &["[\"*\"]", "[\"A*B\"]", "[\"A=B\"]", "\"A\""]),
         ];
         for (shape, good, bad) in cases {
             for text in *good {
@@ -237,6 +252,16 @@ mod tests {
         assert_eq!(Shape::Count(0, 9).read("4").as_integer(), Some(4));
         assert_eq!(Shape::Text.read("true").as_str(), Some("true"));
         assert_eq!(texts(&Shape::Texts.read("[\"a\"]")), Some(vec!["a".into()]));
+    }
+
+    #[test]
+    fn a_table_is_told_from_a_key_and_from_what_is_neither() {
+        for table in ["node", "launch", "launch.mine"] {
+            assert!(below(table).is_some(), "{table}");
+        }
+        for other in ["node.max_agents", "launch.mine.command", "nodes", "node.max", "launch.mine.command.x"] {
+            assert!(below(other).is_none(), "{other}");
+        }
     }
 
     #[test]
