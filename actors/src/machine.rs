@@ -240,13 +240,19 @@ impl<M: ractor::Message> Supervised<M> {
         self.actor.is_none() && self.waiting.is_none()
     }
 
+    /// Whether it has run for so long that what failed before is over, as it is counted when it fails again.
+    fn is_well(&self) -> bool {
+        self.actor.is_some() && self.started.is_some_and(|started| started.elapsed() > LONGEST_WAIT)
+    }
+
     fn runs(&mut self, actor: ActorRef<M>) {
         self.actor = Some(actor);
         self.started = Some(Instant::now());
     }
 
     fn trouble(&self, what: &str) -> Option<String> {
-        (self.failures >= TROUBLE_AFTER).then(|| format!("{what} failed {} times, last: {}", self.failures, self.last_fault))
+        (self.failures >= TROUBLE_AFTER && !self.is_well())
+            .then(|| format!("{what} failed {} times, last: {}", self.failures, self.last_fault))
     }
 
     fn fail(&mut self, myself: &ActorRef<MachineMsg>, what: &str, fault: &str, again: MachineMsg) {

@@ -217,8 +217,12 @@ impl Node {
 async fn open(env: &Env) -> Result<Db, StartError> {
     let incarnation = env.random.bytes(Purpose::Incarnation);
     let identity = Identity { machine: env.machine, incarnation, signer: env.signer.clone() };
-    let disk = env.disk.clone();
-    let opened = blocking(&env.blocking, move || disk.open_store(identity)).await;
+    let (disk, faults) = (env.disk.clone(), env.faults.clone());
+    let opened = blocking(&env.blocking, move || {
+        faults.reached("store.opening");
+        disk.open_store(identity)
+    })
+    .await;
     let store = opened.map_err(|_| StoreError::Interrupted)??;
     let db = Db::new(store, env.clock.clone(), env.blocking.clone());
     let (team, name) = (env.random.bytes(Purpose::Ids), env.machine_name.to_string());

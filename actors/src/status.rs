@@ -1,14 +1,15 @@
 //! What a node says of itself.
 
-use frith_store::{id::AgentId, text::PathText};
+use frith_store::{error::StoreError, id::AgentId, text::PathText};
 use ractor::rpc::CallResult;
 
 use crate::{
     api::{
         agents::{AgentInfo, Sessions},
-        node::{NodeStatus, Peer, Stopped},
+        node::{Checked, NodeStatus, Peer, Stopped},
     },
     call::Failed,
+    env::world::blocking,
     handlers,
     machine::MachineMsg,
     node::Node,
@@ -58,6 +59,17 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
         schedules,
         next_run,
     })
+}
+
+/// Checks every invariant of the store.
+///
+/// # Errors
+/// The store broke.
+pub async fn check(node: &Node) -> Result<Checked, Failed> {
+    let (db, blocked) = (node.ctx().db.clone(), node.ctx().env.blocking.clone());
+    let checked = blocking(&blocked, move || Ok::<_, StoreError>((db.store().stats()?.documents, db.store().check()?))).await;
+    let (documents, found) = checked.map_err(Failed::from_work)??;
+    Ok(Checked { documents, found: found.into_iter().map(|violation| violation.found).collect() })
 }
 
 /// Stops every agent, then lets the node end.

@@ -345,6 +345,9 @@ pub struct Doctor {
     /// Mend what can be mended without losing anything.
     #[arg(long)]
     pub fix: bool,
+    /// Check every document, however many there are.
+    #[arg(long)]
+    pub thorough: bool,
 }
 
 /// Arguments of `restore`.

@@ -363,7 +363,7 @@ const GONE_MOST: Duration = Duration::from_secs(30);
 const NAP: Duration = Duration::from_millis(20);
 
 fn down(run: &Run, request: node_api::Down) -> Done {
-    let Some(mut node) = start::reach(&run.home)? else {
+    let Some(mut node) = start::reach_patiently(&run.home)? else {
         return show(run, &None, |stopped: &Option<node_api::Stopped>, paper| render::down(stopped.as_ref(), paper));
     };
     if let Err(error) = node.greet() {

@@ -10,9 +10,11 @@ use std::{
 };
 
 use frith_actors::{
-    api::node::Status,
+    api::node::{Check, Status},
     local::{
-        LocalError, door,
+        LocalError,
+        client::Connection,
+        door,
         lock::{HomeLock, Locked},
         peer::own_user,
     },
@@ -49,6 +51,8 @@ pub enum State {
     Odd,
     /// To be mended.
     Bad,
+    /// Was to be mended, and is.
+    Mended,
 }
 
 /// One thing that was looked at.
@@ -87,6 +91,10 @@ impl Findings {
         self.add(what, State::Good, fact, None);
     }
 
+    fn mended(&mut self, what: &'static str, fact: impl Into<String>) {
+        self.add(what, State::Mended, fact, None);
+    }
+
     fn bad(&mut self, what: &'static str, fact: impl Into<String>, mend: impl Into<String>) {
         self.add(what, State::Bad, fact, Some(mend.into()));
     }
@@ -107,8 +115,8 @@ pub fn examine(run: &Run, args: &Doctor) -> Findings {
     let mut found = Findings { findings: Vec::new() };
     home(&run.home, args.fix, &mut found);
     key(&run.home, args.fix, &mut found);
-    let config = configuration(run, &mut found);
-    node(run, &mut found);
+    let config = configuration(run, args.fix, &mut found);
+    node(run, args, &mut found);
     service(&run.home, &mut found);
     root(config.as_ref(), &mut found);
     space(&run.home, &mut found);
@@ -139,15 +147,33 @@ fn home(home: &Path, fix: bool, found: &mut Findings) {
         );
     }
     private("home", home, facts.mode(), 0o700, fix, found);
-    for name in ["node.log", "store.redb", "node.lock"] {
+    for name in PRIVATE {
         let file = home.join(name);
         if let Ok(facts) = fs::symlink_metadata(&file)
+            && !facts.is_symlink()
             && facts.mode() & 0o077 != 0
         {
-            private("home", &file, facts.mode(), 0o600, fix, found);
+            private("home", &file, facts.mode(), if facts.is_dir() { 0o700 } else { 0o600 }, fix, found);
         }
     }
 }
+
+/// What lies in a home and is nobody else's business. The configuration may be a link into a folder of dot-files, and a fork's
+/// folder has the modes of its repository.
+const PRIVATE: [&str; 12] = [
+    "node.log",
+    "node.log.1",
+    "node.log.2",
+    "node.log.3",
+    "node.log.4",
+    "node.log.5",
+    "node.lock",
+    "node.sock",
+    "start.lock",
+    "store.redb",
+    "blobs",
+    "http-token",
+];
 
 /// What must be closed to others.
 fn private(what: &'static str, path: &Path, mode: u32, wanted: u32, fix: bool, found: &mut Findings) {
@@ -156,7 +182,7 @@ fn private(what: &'static str, path: &Path, mode: u32, wanted: u32, fix: bool, f
         return found.good(what, format!("`{shown}` is closed to others"));
     }
     if fix && fs::set_permissions(path, fs::Permissions::from_mode(wanted)).is_ok() {
-        return found.good(what, format!("`{shown}` was open to others and is closed now"));
+        return found.mended(what, format!("`{shown}` was open to others and is closed"));
     }
     found.bad(what, format!("`{shown}` is open to others (mode {:04o})", mode & 0o7777), format!("chmod {wanted:o} {shown}"));
 }
@@ -172,14 +198,24 @@ fn key(home: &Path, fix: bool, found: &mut Findings) {
     match MachineKey::load(&path) {
         Ok(Some(key)) => found.good("key", format!("this is machine {}", key.machine())),
         Ok(None) if home.join("store.redb").exists() => {
-            found.bad("key", format!("`{}` is gone, and there is a store that it wrote", path.display()), "put the key back from a backup");
+            found.bad(
+                "key",
+                format!("`{}` is gone, and there is a store that it wrote", path.display()),
+                "put the key back where you have it, or move the store away and `frith restore <backup>`",
+            );
         }
         Ok(None) => found.good("key", "made at the first start"),
         Err(error) => found.add("key", State::Bad, Told::of(&error).facts.join(": "), error.hint()),
     }
 }
 
-fn configuration(run: &Run, found: &mut Findings) -> Option<Config> {
+fn configuration(run: &Run, fix: bool, found: &mut Findings) -> Option<Config> {
+    if fix {
+        mend_configuration(&run.home, found);
+    }
+    for warning in config::misspelt_variables() {
+        found.add("environment", State::Odd, warning, Some("unset it, or call it so".into()));
+    }
     let folder = std::env::current_dir().ok();
     match config::read(&run.home, folder.as_deref(), &[]).and_then(|config| config::node_config(&config).map(|_| config)) {
         Ok(config) => {
@@ -193,42 +229,103 @@ fn configuration(run: &Run, found: &mut Findings) -> Option<Config> {
         }
         Err(failure) => {
             found.failure("configuration", failure);
+            for key in config::edit::faults(&config::path(&run.home)) {
+                found.bad("configuration", format!("`{key}` keeps the node from starting"), format!("frith config unset {key}"));
+            }
             None
         }
     }
 }
 
-fn node(run: &Run, found: &mut Findings) {
-    let mut connection = match start::reach(&run.home) {
-        Ok(Some(connection)) => connection,
-        Ok(None) => return no_node(run, found),
-        Err(failure) => return found.failure("node", failure),
-    };
-    match run.ask_at(&mut connection, Status {}) {
-        Ok(status) => {
-            found.good("node", format!("frith {} answers as process {}", status.version, status.pid));
-            if status.binary_replaced {
-                let mend = "frith down, then frith up";
-                found.add("node", State::Odd, "its program was replaced while it runs; it goes on with the old one", Some(mend.into()));
-            }
-            for trouble in status.troubles {
-                found.bad("node", trouble, "`frith logs` has the details");
-            }
-            found.good("store", format!("{} documents in {}", status.documents, size::bytes(status.store_bytes)));
+/// Takes out the values that keep a node from starting. The file as it was stays beside it, so nothing is lost.
+fn mend_configuration(home: &Path, found: &mut Findings) {
+    let path = config::path(home);
+    let faults = config::edit::faults(&path);
+    if faults.is_empty() {
+        return;
+    }
+    let aside = match config::edit::set_aside(&path) {
+        Ok(aside) => aside,
+        Err(error) => {
+            return found.bad("configuration", format!("`{}` cannot be copied: {error}", path.display()), "make its folder writable");
         }
+    };
+    for key in faults {
+        match config::edit::unset(&path, &key) {
+            Ok(_) => found.mended(
+                "configuration",
+                format!("`{key}` had a value that is not accepted and was taken out; `{}` has it", aside.display()),
+            ),
+            Err(failure) => found.failure("configuration", failure),
+        }
+    }
+}
+
+fn node(run: &Run, args: &Doctor, found: &mut Findings) {
+    let connection = match start::reach(&run.home) {
+        Ok(None) => match start::reach_patiently(&run.home) {
+            Ok(Some(connection)) => {
+                found.mended("socket", "it was gone, and the node made it anew");
+                Ok(Some(connection))
+            }
+            other => other,
+        },
+        other => other,
+    };
+    match connection {
+        Ok(Some(mut connection)) => running(run, &mut connection, args, found),
+        Ok(None) => no_node(run, args, found),
         Err(failure) => found.failure("node", failure),
     }
 }
 
-fn no_node(run: &Run, found: &mut Findings) {
+/// The most documents that are checked unasked: they take a second or two.
+const CHECKED_UNASKED: u64 = 10_000;
+
+fn running(run: &Run, connection: &mut Connection, args: &Doctor, found: &mut Findings) {
+    let status = match run.ask_at(connection, Status {}) {
+        Ok(status) => status,
+        Err(failure) => return found.failure("node", failure),
+    };
+    found.good("node", format!("frith {} answers as process {}", status.version, status.pid));
+    if status.binary_replaced {
+        let mend = "frith down, then frith up";
+        found.add("node", State::Odd, "its program was replaced while it runs; it goes on with the old one", Some(mend.into()));
+    }
+    for trouble in status.troubles {
+        found.bad("node", trouble, "`frith logs` has the details");
+    }
+    let size = format!("{} documents in {}", status.documents, size::bytes(status.store_bytes));
+    if status.documents > CHECKED_UNASKED && !args.thorough {
+        return found.good("store", format!("{size}; `frith doctor --thorough` checks them all"));
+    }
+    let checked = start::reach(&run.home).and_then(|connection| connection.map(|mut node| run.ask_at(&mut node, Check {})).transpose());
+    match checked {
+        Ok(Some(checked)) if checked.found.is_empty() => found.good("store", format!("{size}, which all agree")),
+        Ok(Some(checked)) => {
+            for fault in checked.found {
+                found.bad("store", fault, "frith restore <backup>, in another home; this one goes on without what is damaged");
+            }
+        }
+        Ok(None) => found.good("store", size),
+        Err(failure) => found.failure("store", failure),
+    }
+}
+
+fn no_node(run: &Run, args: &Doctor, found: &mut Findings) {
     store(&run.home, found);
     match door::find(&run.home).err() {
-        Some(error @ LocalError::UnsafeFolder { .. }) => found.failure("node", error.into()),
-        _ => {
-            let last = log::last_error(&run.home).map(|line| format!("; {line}")).unwrap_or_default();
-            found.add("node", State::Odd, format!("none runs{last}"), Some("frith up".into()));
+        Some(error @ LocalError::UnsafeFolder { .. }) => return found.failure("node", error.into()),
+        _ if args.fix && !found.has_bad() => {
+            return match start::reach_or_start(&run.home, true) {
+                Ok(_) => found.mended("node", "none ran, and one was started"),
+                Err(failure) => found.failure("node", failure),
+            };
         }
+        _ => {}
     }
+    let last = log::last_error(&run.home).map(|line| format!("; {line}")).unwrap_or_default();
+    found.add("node", State::Odd, format!("none runs{last}"), Some("frith up".into()));
 }
 
 /// The store of a node that is down, opened for reading alone and left as it is. A node that starts meanwhile waits for
@@ -348,10 +445,10 @@ mod tests {
         MachineKey::create(&home.path().join("key"), &[1; 32]).unwrap();
         fs::set_permissions(home.path().join("key"), fs::Permissions::from_mode(0o644)).unwrap();
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let found = examine(&run(home.path()), &Doctor { fix: false });
+        let found = examine(&run(home.path()), &Doctor::default());
         assert!(bad(&found).starts_with(&["home", "key"]), "{found:?}");
-        assert!(found.findings.iter().all(|finding| finding.state == State::Good || finding.mend.is_some()));
-        let mended = examine(&run(home.path()), &Doctor { fix: true });
+        assert!(found.findings.iter().all(|finding| matches!(finding.state, State::Good | State::Mended) || finding.mend.is_some()));
+        let mended = examine(&run(home.path()), &Doctor { fix: true, ..Doctor::default() });
         assert!(!bad(&mended).contains(&"home") && !bad(&mended).contains(&"key"), "{mended:?}");
     }
 
@@ -360,14 +457,14 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
         fs::write(home.path().join("store.redb"), "").unwrap();
-        assert!(bad(&examine(&run(home.path()), &Doctor { fix: true })).contains(&"key"));
+        assert!(bad(&examine(&run(home.path()), &Doctor { fix: true, ..Doctor::default() })).contains(&"key"));
     }
 
     #[test]
     fn an_unreadable_configuration_is_found_with_its_line() {
         let home = tempfile::tempdir().unwrap();
         fs::write(config::path(home.path()), "[node]\nmax_agents = 0").unwrap();
-        let found = examine(&run(home.path()), &Doctor { fix: false });
+        let found = examine(&run(home.path()), &Doctor::default());
         let finding = found.findings.iter().find(|finding| finding.what == "configuration").unwrap();
         assert!(finding.state == State::Bad && finding.fact.contains("line 2"), "{finding:?}");
     }
@@ -376,7 +473,7 @@ mod tests {
     fn a_damaged_store_is_bad_while_no_node_runs() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("store.redb"), "no store at all").unwrap();
-        let found = examine(&run(home.path()), &Doctor { fix: false });
+        let found = examine(&run(home.path()), &Doctor::default());
         let finding = found.findings.iter().find(|finding| finding.what == "store").unwrap();
         assert!(finding.state == State::Bad && finding.mend.is_some(), "{finding:?}");
         assert_eq!(fs::read_to_string(home.path().join("store.redb")).unwrap(), "no store at all");
@@ -389,14 +486,14 @@ mod tests {
             let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(home.path().join(name)).status().unwrap();
             assert!(made.success());
         }
-        let found = examine(&run(home.path()), &Doctor { fix: false });
+        let found = examine(&run(home.path()), &Doctor::default());
         assert!(["key", "configuration"].iter().all(|what| bad(&found).contains(what)), "{found:?}");
     }
 
     #[test]
     fn nothing_of_frith_at_all_is_nothing_bad_about_home_and_key() {
         let root = tempfile::tempdir().unwrap();
-        let found = examine(&run(&root.path().join("home")), &Doctor { fix: false });
+        let found = examine(&run(&root.path().join("home")), &Doctor::default());
         assert!(!bad(&found).contains(&"home") && !bad(&found).contains(&"key"));
     }
 }

@@ -27,6 +27,7 @@ mod status;
 mod quickstart;
 mod render;
 mod pages;
+mod gate;
 mod node_main;
 mod commands;
 

@@ -14,23 +14,23 @@ use frith_actors::{
     config::Configured,
     env::real,
     local::{
-        door::{Door, Elsewhere},
         lock::{HomeLock, Locked},
-        server::{self, Answering, Answers, Limits},
+        server::{Answering, Answers},
     },
     node::{Node, StartError},
 };
 use frith_net::{error::KEY_LENGTH, key::MachineKey};
 use tokio::{
-    net::UnixListener,
     signal::unix::{Signal, SignalKind, signal},
     sync::{mpsc, watch},
+    task::JoinHandle,
 };
 
 use crate::{
     args::Up,
     config, environment,
     failure::{Failure, Told},
+    gate::{Gate, Watched},
     log, progress, service,
     start::{self, Started},
 };
@@ -87,8 +87,7 @@ fn tell(word: &Started) {
 /// Everything that a node needs before its runtime.
 struct Ready<'a> {
     home: &'a Path,
-    _lock: HomeLock,
-    door: Door,
+    gate: Gate,
     key: MachineKey,
     config: Arc<dyn Configured>,
 }
@@ -109,8 +108,7 @@ fn begin<'a>(home: &'a Path, args: &Up) -> Result<Ready<'a>, Failure> {
         tracing::warn!("the node runs as root, and so does every agent it starts");
     }
     let key = key(home)?;
-    let door = Door::open(&lock, home, &elsewhere())?;
-    Ok(Ready { home, _lock: lock, door, key, config: Arc::new(config::Live::read(home, &args.set)?) })
+    Ok(Ready { home, gate: Gate::open(home, lock)?, key, config: Arc::new(config::Live::read(home, &args.set)?) })
 }
 
 fn lock(home: &Path) -> Result<HomeLock, Failure> {
@@ -143,10 +141,6 @@ fn key(home: &Path) -> Result<MachineKey, Failure> {
     let mut secret = [0; KEY_LENGTH];
     getrandom::fill(&mut secret).map_err(|error| Failure::Broken(Told::because("no key can be made", &error)))?;
     MachineKey::create(&path, &secret).map_err(failed)
-}
-
-fn elsewhere() -> Elsewhere {
-    Elsewhere { runtime: environment::read("XDG_RUNTIME_DIR").map(Into::into), temporary: std::env::temp_dir() }
 }
 
 /// How far the node is.
@@ -194,33 +188,32 @@ impl Ready<'_> {
     fn serve(self, detached: bool) -> Result<(), Failure> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| Failure::Broken(Told::because("the node has no threads", &error)))?;
-        let Self { home, door, key, config, _lock } = self;
-        let outcome = runtime.block_on(live(home, &door, key, config, detached));
-        door.close();
+        let Self { home, gate, key, config } = self;
+        let outcome = runtime.block_on(live(home, gate, key, config, detached));
         // What still runs has lost its node; the store was closed by it.
         runtime.shutdown_timeout(Duration::from_secs(2));
         outcome
     }
 }
 
-async fn live(home: &Path, door: &Door, key: MachineKey, config: Arc<dyn Configured>, detached: bool) -> Result<(), Failure> {
+async fn live(home: &Path, gate: Gate, key: MachineKey, config: Arc<dyn Configured>, detached: bool) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::Broken(Told::because("the socket cannot be served", &error));
-    let listener = UnixListener::from_std(door.listener().map_err(failed)?).map_err(failed)?;
     let mut ends = Ends::listen().map_err(failed)?;
     let (phase, phases) = watch::channel(Phase::Starting);
     let (close, closed) = watch::channel(());
-    let serving = tokio::spawn(server::serve(listener, Arc::new(Front(phases)), Limits::default(), ended(closed)));
+    let socket = gate.socket().to_owned();
+    let mut gate = gate.serve(Arc::new(Front(phases)), closed).map_err(failed)?;
     let outcome = match begin_node(home, key, config).await {
         Ok(node) => {
-            tracing::info!(machine = %node.here(), socket = %door.path().display(), version = env!("CARGO_PKG_VERSION"), "the node is up");
+            tracing::info!(machine = %node.here(), socket = %socket.display(), version = env!("CARGO_PKG_VERSION"), "the node is up");
             phase.send_replace(Phase::Up(Box::new(node.clone())));
             service::notify(&format!("READY=1\nSTATUS=machine {}", node.here().short()));
             if detached {
                 tell(&Started::Up);
             } else {
-                progress::say(&format!("the node is up: machine {}, socket {}", node.here().short(), door.path().display()));
+                progress::say(&format!("the node is up: machine {}, socket {}", node.here().short(), socket.display()));
             }
-            until_the_end(&node, &mut ends).await;
+            until_the_end(&node, &mut ends, &mut gate).await;
             Ok(())
         }
         Err(told) => {
@@ -230,14 +223,11 @@ async fn live(home: &Path, door: &Door, key: MachineKey, config: Arc<dyn Configu
         }
     };
     drop(close);
-    // The server ends by itself within its limit.
-    let _ = serving.await;
+    if !gate.is_finished() {
+        // It ends by itself within its limit.
+        let _ = gate.await;
+    }
     outcome
-}
-
-async fn ended(mut closed: watch::Receiver<()>) {
-    // Nothing is ever sent: the channel's end is the word.
-    let _ = closed.changed().await;
 }
 
 async fn begin_node(home: &Path, key: MachineKey, config: Arc<dyn Configured>) -> Result<Node, Told> {
@@ -258,13 +248,14 @@ async fn begin_node(home: &Path, key: MachineKey, config: Arc<dyn Configured>) -
     })
 }
 
-async fn until_the_end(node: &Node, ends: &mut Ends) {
+async fn until_the_end(node: &Node, ends: &mut Ends, gate: &mut JoinHandle<Watched>) {
     let asked = node.asked_down();
     tokio::pin!(asked);
     let why = tokio::select! {
         biased;
         () = &mut asked => "asked to",
         signal = ends.next() => signal,
+        _ = gate => "its home is gone",
     };
     service::notify("STOPPING=1");
     let agents = node.stop().await;

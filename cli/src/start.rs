@@ -126,6 +126,20 @@ pub fn reach(home: &Path) -> Result<Option<Connection>, Failure> {
     }
 }
 
+/// As [`reach`], and waits for a node that has the home and does not listen yet, or not any more: it opens its socket by itself.
+///
+/// # Errors
+/// As [`reach`], and when it goes on not listening.
+pub fn reach_patiently(home: &Path) -> Result<Option<Connection>, Failure> {
+    if let Some(connection) = reach(home)? {
+        return Ok(Some(connection));
+    }
+    if !home.exists() || matches!(HomeLock::take(home)?, Locked::Ours(_)) {
+        return Ok(None);
+    }
+    again(home).map(Some)
+}
+
 /// A connection to the node, which is started when none runs.
 ///
 /// # Errors

@@ -126,7 +126,12 @@ pub fn closed_when_every_opening_was_seen(view: &View<'_>) -> Result<Vec<Violati
     let mut found = Vec::new();
     for (doc, meta) in facts::documents(view.rows())? {
         let Some(id) = meta.about.task() else { continue };
-        let Some(document) = facts::load(view.rows(), doc)? else { continue };
+        let document = match facts::load(view.rows(), doc) {
+            // One that cannot be read is told of where views are compared.
+            Ok(None) | Err(StoreError::Document { .. }) => continue,
+            Ok(Some(document)) => document,
+            Err(error) => return Err(error),
+        };
         if TaskState::read(&document).is_none() {
             continue;
         }
@@ -198,7 +203,12 @@ pub fn log_is_a_chain(view: &View<'_>, machine: MachineId) -> Result<Vec<Violati
     let recorded = facts::chain_end(view.rows(), Chain::Log, machine)?;
     let mut end = ChainEnd::default();
     for segment in 0..=recorded.segment() {
-        let Some(document) = facts::load(view.rows(), About::Log { machine, segment }.doc_id())? else { break };
+        let document = match facts::load(view.rows(), About::Log { machine, segment }.doc_id()) {
+            Ok(Some(document)) => document,
+            Ok(None) => break,
+            Err(error @ StoreError::Document { .. }) => return Ok(vec![violation(0, error.to_string())]),
+            Err(error) => return Err(error),
+        };
         if let Err(error) = follow::<Fact>(&document, &mut end) {
             return Ok(vec![violation(0, error.to_string())]);
         }

@@ -129,6 +129,7 @@ operations! {
     "memory.save" MemorySave(memory::Save) -> memory::Saved, Updates, Everyone;
     "memory.delete" MemoryDelete(memory::Delete) -> memory::Saved, Destroys, Everyone;
     "node.backup" NodeBackup(node::Backup) -> node::BackedUp, Adds, People;
+    "node.check" NodeCheck(node::Check) -> node::Checked, Reads, People;
     "attachment.send" AttachmentSend(attachment::Send) -> attachment::Received, Updates, Everyone;
     "task.attach" TaskAttach(attachment::Attach) -> attachment::Attached, Updates, Everyone;
     "attachment.get" AttachmentGet(attachment::Get) -> attachment::Part, Reads, Everyone;

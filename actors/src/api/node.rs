@@ -51,6 +51,20 @@ pub struct BackedUp {
     pub bytes: u64,
 }
 
+/// Check that everything in the store agrees: queues with tasks, views with documents, logs with their chains.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Check {}
+
+/// What does not agree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Checked {
+    /// How many documents were read.
+    pub documents: u64,
+    /// What was found, in words; nothing when all is well.
+    pub found: Vec<String>,
+}
+
 /// What a node says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -15,7 +15,7 @@ use frith_net::{
 };
 
 use super::{
-    ANSWER_MOST, LocalError, REQUEST_MOST, SILENCE_MOST,
+    ANSWER_MOST, HELLO_MOST, LocalError, REQUEST_MOST, SILENCE_MOST,
     hello::{Hello, PROTOCOL},
     peer::{self, Peer},
 };
@@ -46,7 +46,7 @@ impl Connection {
         if peer.user != user {
             return Err(LocalError::Foreign { socket: socket.into(), owner: peer.user, user });
         }
-        stream.set_read_timeout(Some(SILENCE_MOST)).map_err(failed)?;
+        stream.set_read_timeout(Some(HELLO_MOST)).map_err(failed)?;
         stream.set_write_timeout(Some(SILENCE_MOST)).map_err(failed)?;
         Ok(Self { stream, socket: socket.to_owned(), splitter: Splitter::new(ANSWER_MOST), peer, theirs: None, greeted: false })
     }
@@ -175,7 +175,19 @@ impl Connection {
             }
             Some(theirs) => {
                 self.theirs = Some(theirs);
+                // The one that was set before was enough for a hello, so setting it worked.
+                let _ = self.stream.set_read_timeout(Some(SILENCE_MOST));
                 Ok(true)
+            }
+        }
+    }
+
+    fn silent(&self) -> LocalError {
+        match self.peer.pid {
+            Some(pid) if peer::is_stopped(pid) => LocalError::Stopped { pid },
+            pid => {
+                let patience = if self.theirs.is_some() { SILENCE_MOST } else { HELLO_MOST };
+                LocalError::Silent { pid, seconds: patience.as_secs() }
             }
         }
     }
@@ -184,7 +196,7 @@ impl Connection {
         match error {
             FrameError::Closed | FrameError::Cut => LocalError::Lost,
             FrameError::Io(error) if is_closed(&error) => LocalError::Lost,
-            FrameError::Io(error) if is_timeout(&error) => LocalError::Silent { pid: self.peer.pid },
+            FrameError::Io(error) if is_timeout(&error) => self.silent(),
             error => LocalError::Frame(error),
         }
     }

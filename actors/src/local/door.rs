@@ -90,9 +90,14 @@ impl Door {
         Ok(listener)
     }
 
+    /// Whether its own socket still stands where it was made.
+    pub fn is_there(&self) -> bool {
+        identity(&self.path).is_ok_and(|now| now == self.identity)
+    }
+
     /// Takes the socket away, unless another has taken its path since.
     pub fn close(self) {
-        if identity(&self.path).is_ok_and(|now| now == self.identity) {
+        if self.is_there() {
             // Left behind, it does no harm: the next node replaces it.
             let _ = fs::remove_file(&self.path);
         }

@@ -4,7 +4,7 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::Path,
 };
 
@@ -15,7 +15,7 @@ use super::LocalError;
 /// The lock of a home, held.
 #[derive(Debug)]
 pub struct HomeLock {
-    _file: File,
+    file: File,
 }
 
 /// Whether the lock was to be had.
@@ -44,13 +44,20 @@ impl HomeLock {
         Self::take_file(&home.join("start.lock"))
     }
 
+    /// Whether the file of the lock that is held is the one that the next node would look at.
+    pub fn is_of(&self, home: &Path) -> bool {
+        let there = std::fs::symlink_metadata(home.join("node.lock"));
+        let same = |there: &std::fs::Metadata, held: &std::fs::Metadata| (there.dev(), there.ino()) == (held.dev(), held.ino());
+        there.is_ok_and(|there| self.file.metadata().is_ok_and(|held| same(&there, &held)))
+    }
+
     fn take_file(path: &Path) -> Result<Locked, LocalError> {
         let failed = |error| LocalError::io(path, "locked", error);
         let mut file = open(path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {
                 note_owner(&mut file).map_err(failed)?;
-                Ok(Locked::Ours(Self { _file: file }))
+                Ok(Locked::Ours(Self { file }))
             }
             Err(TryLockError::WouldBlock) => Ok(Locked::Taken(owner(&mut file))),
             Err(TryLockError::Error(error)) => Err(failed(error)),

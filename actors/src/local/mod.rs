@@ -27,6 +27,8 @@ pub const ANSWER_MOST: usize = 64 * 1024 * 1024;
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);
 /// How long a node may be silent before it counts as not answering.
 pub const SILENCE_MOST: Duration = Duration::from_secs(30);
+/// How long a node may take to say hello, which it does before anything else and without work.
+pub const HELLO_MOST: Duration = Duration::from_secs(10);
 
 /// The node could not be asked, or its answer could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -82,10 +84,18 @@ pub enum LocalError {
         pid: Option<u32>,
     },
     /// The node says nothing.
-    #[error("the node has said nothing for {} seconds", SILENCE_MOST.as_secs())]
+    #[error("the node has said nothing for {seconds} seconds")]
     Silent {
         /// The node's process, where the system tells.
         pid: Option<u32>,
+        /// For how long.
+        seconds: u64,
+    },
+    /// The node was stopped by a signal, and says nothing until it is let go on.
+    #[error("the node (process {pid}) is stopped, so it says nothing")]
+    Stopped {
+        /// The node's process.
+        pid: u32,
     },
     /// The connection ended before the answer.
     #[error("the node ended the connection before it answered")]
@@ -122,8 +132,9 @@ impl LocalError {
                 "the node is the older one: `frith down`, then `frith up` starts this version".into()
             }
             Self::OtherProtocol { .. } => "this command is the older one: update it, or run the one the node was started from".into(),
-            Self::Silent { pid: Some(pid) } => format!("`frith logs` may say why; if it hangs, end process {pid}"),
-            Self::Silent { pid: None } | Self::Lost => "`frith logs` may say why".into(),
+            Self::Stopped { pid } => format!("`kill -CONT {pid}` lets it go on"),
+            Self::Silent { pid: Some(pid), .. } => format!("`frith logs` may say why; if it hangs, end process {pid}"),
+            Self::Silent { pid: None, .. } | Self::Lost => "`frith logs` may say why".into(),
             Self::Interrupted | Self::Frame(_) | Self::Io { .. } => return None,
         })
     }

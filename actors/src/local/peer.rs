@@ -37,6 +37,24 @@ pub fn of(stream: &UnixStream) -> io::Result<Peer> {
     Ok(Peer { user: user.as_raw(), pid: pid.and_then(|pid| u32::try_from(pid).ok()) })
 }
 
+/// Whether a process was stopped by a signal and waits for another to go on; false where the system does not tell.
+#[cfg(target_os = "linux")]
+pub fn is_stopped(pid: u32) -> bool {
+    let row = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The state follows the command's name, which may hold anything but ends with the last bracket.
+    let state = row.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+    matches!(state, Some("T" | "t"))
+}
+
+/// Whether a process was stopped by a signal and waits for another to go on; false where the system does not tell.
+#[cfg(target_os = "macos")]
+pub fn is_stopped(pid: u32) -> bool {
+    /// `SSTOP` of `sys/proc.h`.
+    const STOPPED: u32 = 4;
+    let facts = i32::try_from(pid).ok().and_then(|pid| libproc::proc_pid::pidinfo::<libproc::bsd_info::BSDInfo>(pid, 0).ok());
+    facts.is_some_and(|facts| facts.pbi_status == STOPPED)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,12 +4,12 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-use super::keys::{self, Key};
+use super::keys::{self, Key, Shape};
 use crate::failure::{Failure, Told};
 
 /// Sets a key in a file, which is made when it is not there. Gives the value as it was written.
@@ -46,6 +46,29 @@ pub fn unset(path: &Path, key_path: &str) -> Result<bool, Failure> {
             .map_err(|error| Failure::Broken(Told::because(format!("`{}` cannot be written", path.display()), &error)))?;
     }
     Ok(taken)
+}
+
+/// The keys of a file whose values keep a node from starting; none when the file is no TOML, where nobody knows what is meant.
+pub fn faults(path: &Path) -> Vec<String> {
+    let Ok(Some(text)) = super::read_text(path) else { return Vec::new() };
+    let found = super::leaves(path, &text).unwrap_or_default();
+    let is_fault = |key: &str, value: &Value| match keys::find(key) {
+        Some(known) => !known.shape.accepts(value) && known.shape != Shape::Variables,
+        None => keys::below(key).is_some(),
+    };
+    found.into_iter().filter(|(key, value, _)| is_fault(key, value)).map(|(key, ..)| key).collect()
+}
+
+/// Copies a file to a name beside it that nobody has.
+///
+/// # Errors
+/// It cannot be copied.
+pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let named = |number: u32| path.with_extension(format!("toml.before-fix-{number}"));
+    let aside = (0..).map(named).find(|name| name.symlink_metadata().is_err()).expect("one of all numbers is free");
+    let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+    io::copy(&mut fs::File::open(path)?, &mut new)?;
+    Ok(aside)
 }
 
 /// Takes a value, and every table that is empty without it and was written for it alone.

@@ -107,6 +107,7 @@ pub fn doctor(found: &Findings, paper: &mut Paper) {
             State::Good => "good",
             State::Odd => "note",
             State::Bad => "BAD ",
+            State::Mended => "done",
         };
         paper.line(format!("{word}  {}: {}", finding.what, finding.fact));
         if let Some(mend) = &finding.mend {

@@ -4,7 +4,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use frith_store::{
@@ -119,12 +119,21 @@ impl HomeDisk {
     }
 }
 
-/// Ends this process as a power cut would when it comes to one chosen point.
+/// Ends this process as a power cut would when it comes to one chosen point; or waits there, when a file is named behind it with
+/// a `=`, until that file is there.
 #[derive(Debug, Clone)]
 pub struct FaultAt(pub Option<String>);
 
+/// Between two looks for the file.
+const NAP: Duration = Duration::from_millis(10);
+
 impl Faults for FaultAt {
     fn reached(&self, point: &'static str) {
+        if let Some((_, file)) = self.0.as_deref().and_then(|chosen| chosen.split_once('=')).filter(|(chosen, _)| *chosen == point) {
+            while !Path::new(file).exists() {
+                std::thread::sleep(NAP);
+            }
+        }
         if self.0.as_deref() == Some(point) {
             let itself = rustix::process::getpid();
             // A process that cannot be killed goes on, and the test that asked for its end fails.
