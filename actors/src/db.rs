@@ -25,6 +25,8 @@ use crate::env::world::{Blocking, WallClock, blocking};
 
 /// How often the store is looked after.
 const UPKEEP_EVERY: Duration = Duration::from_secs(2);
+/// How many times in a row nothing may have been written before what the file does not use is given back.
+const QUIET_BEFORE_GIVING_BACK: u32 = 30;
 /// How long it is left alone when that failed, as on a full disk.
 const UPKEEP_AFTER_FAILURE: Duration = Duration::from_secs(60);
 /// How many long documents are put into one piece before a write that came meanwhile has its turn.
@@ -49,6 +51,8 @@ struct Shared {
 struct Queue {
     jobs: VecDeque<Box<dyn Job>>,
     committing: bool,
+    /// How often the store was looked after since the last write.
+    quiet: u32,
 }
 
 impl Db {
@@ -145,6 +149,7 @@ impl Db {
     fn enqueue(&self, job: Box<dyn Job>) {
         let mut queue = self.queue();
         queue.jobs.push_back(job);
+        queue.quiet = 0;
         if queue.committing {
             return;
         }
@@ -185,7 +190,25 @@ impl Shared {
     fn upkeep(&self) -> Result<(), StoreError> {
         let busy = || self.queue.lock().unwrap_or_else(PoisonError::into_inner).committing;
         while !busy() && self.store.compact(COMPACTED_AT_ONCE)? > 0 {}
-        if busy() { Ok(()) } else { self.store.settle() }
+        if busy() {
+            return Ok(());
+        }
+        self.store.settle()?;
+        if self.has_been_quiet() {
+            let given = self.store.give_back()?;
+            if given > 0 {
+                tracing::info!(bytes = given, "the store gave back what it does not use");
+                self.store.settle()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it has been quiet for long enough now; once after each write.
+    fn has_been_quiet(&self) -> bool {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.quiet = queue.quiet.saturating_add(1);
+        queue.quiet == QUIET_BEFORE_GIVING_BACK
     }
 }
 
@@ -277,6 +300,15 @@ mod tests {
         let lost = db.write(|_| -> Result<(), Failure> { panic!("a bug") }).await;
         assert!(matches!(lost, Err(Failure::Broken(StoreError::Interrupted))));
         assert_eq!(db.write(|_| Ok(4)).await.unwrap(), 4);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_used_is_given_back_once_after_a_quiet_while() {
+        let db = db();
+        let rounds = || (0..2 * QUIET_BEFORE_GIVING_BACK).filter(|_| db.shared.has_been_quiet()).count();
+        assert_eq!((rounds(), rounds()), (1, 0));
+        db.write(|tx| Ok(tx.set_step(b"key", b"value")?)).await.unwrap();
+        assert_eq!(rounds(), 1);
     }
 
     #[tokio::test]

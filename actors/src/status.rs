@@ -58,6 +58,7 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
         peers,
         schedules,
         next_run,
+        store_given_back: stats.given_back,
     })
 }
 

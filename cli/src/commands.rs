@@ -18,7 +18,7 @@ use frith_actors::{
 };
 use frith_store::{
     refusal::TEXT_MOST,
-    text::{PathText, drawable},
+    text::{PathText, drawable, undrawable_escaped},
 };
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ fn answer<R: Request>(run: &Run, request: R, draw: impl FnOnce(&R::Reply, &mut P
 fn show<T: Serialize>(run: &Run, reply: &T, draw: impl FnOnce(&T, &mut Paper)) -> Done {
     let text = if run.global.json {
         let json = serde_json::to_string_pretty(reply);
-        json.map_err(|error| Failure::Broken(Told::because("the answer has no JSON form", &error)))? + "\n"
+        undrawable_escaped(&json.map_err(|error| Failure::Broken(Told::because("the answer has no JSON form", &error)))?) + "\n"
     } else {
         let mut paper = Paper::new(Look::of(&run.global));
         draw(reply, &mut paper);

@@ -7,7 +7,10 @@
 use std::{io::Write as _, process::ExitCode};
 
 use frith_actors::{call::Failed, local::LocalError};
-use frith_store::{refusal::Refusal, text::drawable};
+use frith_store::{
+    refusal::Refusal,
+    text::{drawable, undrawable_escaped},
+};
 
 /// Why a command has no answer.
 #[derive(Debug)]
@@ -150,7 +153,7 @@ impl Failure {
             "hint": hint,
             "data": self.data(),
         });
-        serde_json::json!({ "error": error }).to_string() + "\n"
+        undrawable_escaped(&serde_json::json!({ "error": error }).to_string()) + "\n"
     }
 
     fn word(&self) -> String {

@@ -145,6 +145,42 @@ impl Database {
         settled
     }
 
+    /// How many bytes of the file hold nothing. Looks at every page, so it is for when nothing waits.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn spare(&self) -> Result<u64, StoreError> {
+        self.with_file(|file| {
+            let File::Writable(database) = file else { return Ok(0) };
+            let look = || -> Result<u64, redb::Error> {
+                let transaction = database.begin_write()?;
+                let spare = transaction.stats()?.fragmented_bytes();
+                transaction.abort()?;
+                Ok(spare)
+            };
+            look().map_err(|error| self.storage_error(error))
+        })
+    }
+
+    /// Moves what is in use to the front of the file and gives the rest back to the disk. Everybody waits meanwhile; while
+    /// somebody reads or writes nothing is done. Answers whether it was.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn shrink(&self) -> Result<bool, StoreError> {
+        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+        let Slot::Open(File::Writable(database)) = &mut *slot else { return Ok(false) };
+        let shrunk = database.compact();
+        match shrunk {
+            Ok(_) => Ok(true),
+            Err(redb::CompactionError::Storage(error)) => {
+                *slot = Slot::Failed;
+                Err(self.storage_error(error.into()))
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
     /// Closes the file cleanly, so that the next opening has nothing to mend.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -66,6 +66,7 @@ pub struct Store {
     machine: MachineId,
     desk: Mutex<Desk>,
     unsettled: AtomicBool,
+    given_back: AtomicU64,
     pins: RwLock<()>,
 }
 
@@ -76,7 +77,12 @@ pub struct Stats {
     pub documents: u64,
     /// How many bytes the file has.
     pub bytes: u64,
+    /// How many bytes of it were given back to the disk since it was opened.
+    pub given_back: u64,
 }
+
+/// The bytes of a file below which giving some back is not worth anybody's waiting.
+const WORTH_LEAST: u64 = 8 * 1024 * 1024;
 
 impl Store {
     /// Opens a store, or begins one on an empty disk. An older one is brought to the present format; views of another version
@@ -119,7 +125,15 @@ impl Store {
         let machine = identity.machine;
         let documents = NonZeroUsize::new(documents).unwrap_or(NonZeroUsize::MIN);
         let desk = Desk::new(identity, Arc::clone(&blobs), documents);
-        Self { database, blobs, machine, desk: Mutex::new(desk), unsettled: AtomicBool::new(true), pins: RwLock::default() }
+        Self {
+            database,
+            blobs,
+            machine,
+            desk: Mutex::new(desk),
+            unsettled: AtomicBool::new(true),
+            given_back: AtomicU64::new(0),
+            pins: RwLock::default(),
+        }
     }
 
     /// This machine.
@@ -196,7 +210,11 @@ impl Store {
     /// The file cannot be read.
     pub fn stats(&self) -> Result<Stats, StoreError> {
         let rows = self.database.begin_read()?;
-        Ok(Stats { documents: facts::document_count(&rows)?, bytes: self.database.bytes()? })
+        Ok(Stats {
+            documents: facts::document_count(&rows)?,
+            bytes: self.database.bytes()?,
+            given_back: self.given_back.load(Ordering::Relaxed),
+        })
     }
 
     /// Prepares the file for a sudden end, so that opening it afterwards takes no longer than after a clean one: otherwise
@@ -230,6 +248,36 @@ impl Store {
             self.unsettled.store(true, Ordering::Relaxed);
             Ok((long.len(), if long.is_empty() { Keep::Nothing } else { Keep::Commit }))
         })
+    }
+
+    /// Gives back to the disk what the file holds and does not use, when that is worth the time: every page is looked at, and
+    /// everybody waits while pages are moved. So it is for when nobody has written for a while. Answers how many bytes.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn give_back(&self) -> Result<u64, StoreError> {
+        let _alone = self.desk();
+        let before = self.database.bytes()?;
+        if before < WORTH_LEAST || self.database.spare()? < before / 2 || !self.shrink()? {
+            return Ok(0);
+        }
+        let given = before.saturating_sub(self.database.bytes()?);
+        self.given_back.fetch_add(given, Ordering::Relaxed);
+        Ok(given)
+    }
+
+    /// Gives back whatever the file does not use, worth it or not. Answers whether nobody was in the way.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn shrink_now(&self) -> Result<bool, StoreError> {
+        let _alone = self.desk();
+        self.shrink()
+    }
+
+    fn shrink(&self) -> Result<bool, StoreError> {
+        self.unsettled.store(true, Ordering::Relaxed);
+        self.database.shrink()
     }
 
     /// Derives all views anew from documents and logs.

@@ -142,6 +142,21 @@ pub fn drawable(text: &str, lines: bool) -> String {
     text.chars().filter(|c| !is_hidden(*c) || (lines && matches!(c, '\n' | '\t'))).collect()
 }
 
+/// JSON that says the same with nothing in it that a terminal would not draw: what is in a text stands there by its number. Line
+/// ends stay, since those of a text are escaped already.
+pub fn undrawable_escaped(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_hidden(c) && c != '\n' {
+            // All of them are below U+FFFF, so one number is enough.
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
 fn is_hidden(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -174,6 +189,13 @@ mod tests {
     fn nothing_drawn_can_move_the_cursor_or_turn_the_line() {
         assert_eq!(drawable("a\x1b[2Jb\r\n\u{202e}c\u{7}", false), "a[2Jbc");
         assert_eq!(drawable("a\n\tb", true), "a\n\tb");
+        let text = "a\x1b\u{9b}\u{7f}\u{202e}\n\"\u{1f332}";
+        let json = undrawable_escaped(&serde_json::to_string_pretty(&[text]).unwrap());
+        assert!(!json.contains(is_hidden_but_line_ends) && serde_json::from_str::<[String; 1]>(&json).unwrap()[0] == text, "{json}");
+    }
+
+    fn is_hidden_but_line_ends(c: char) -> bool {
+        is_hidden(c) && c != '\n'
     }
 
     proptest! {

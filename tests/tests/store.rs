@@ -448,3 +448,55 @@ fn d11_two_machines_that_fire_one_slot_make_one_task() {
     assert_eq!(store.read(|view| view.fired(TaskId::from_bytes([1; 16]), again, 9)).unwrap().len(), 1);
     assert_eq!(store.check().unwrap(), []);
 }
+
+/// A store of many megabytes of which little is in use.
+fn spacious(home: &Path) -> Store {
+    let store = with_tasks(home, 20);
+    for round in 0..40_u8 {
+        let step = vec![round; 512 * 1024];
+        store.write(Timestamp::from_ms(1), move |tx| Ok(tx.set_step(&[round], &step)?)).unwrap();
+        give(&store, vec![Request::Call(CallId::from_bytes([round; 16]))]);
+    }
+    for round in 0..40_u8 {
+        store.write(Timestamp::from_ms(1), move |tx| Ok(tx.clear_step(&[round])?)).unwrap();
+    }
+    store
+}
+
+#[test]
+fn what_a_store_does_not_use_is_given_back_when_nobody_reads() {
+    let home = tempfile::tempdir().unwrap();
+    let store = spacious(home.path());
+    let (before, rows) = (store.stats().unwrap().bytes, store.read(|view| invariants::table(view, Table::Views)).unwrap());
+    assert!(before > 16 << 20, "{before}");
+    let during = store.read(|_| store.give_back()).unwrap();
+    assert_eq!((during, store.stats().unwrap().bytes), (0, before), "somebody was reading");
+    let given = store.give_back().unwrap();
+    let after = store.stats().unwrap();
+    assert!(after.bytes < before / 4 && given == before - after.bytes && after.given_back == given, "{before} {after:?}");
+    assert_eq!(store.give_back().unwrap(), 0, "there is nothing more");
+    assert!(store.read(|view| invariants::table(view, Table::Views)).unwrap() == rows);
+    assert_eq!(store.check().unwrap(), []);
+    give(&store, vec![Request::Task(Box::new(new_task(99, Assignee::Agent)))]);
+    drop(store);
+    assert_eq!(open(home.path(), 2).unwrap().check().unwrap(), []);
+}
+
+#[test]
+fn a_store_under_churn_does_not_grow_for_ever() {
+    let home = tempfile::tempdir().unwrap();
+    let store = with_tasks(home.path(), 4);
+    let churn = |rounds: u8| {
+        for round in 0..rounds {
+            for task in 1..=4_u8 {
+                let edit = TaskEdit { title: Some(format!("{round}").repeat(60)), ..TaskEdit::default() };
+                give(&store, vec![Request::Edit(TaskId::from_bytes([task; 16]), edit)]);
+            }
+            while store.compact(4).unwrap() > 0 {}
+        }
+        store.stats().unwrap().bytes
+    };
+    let first = churn(60);
+    let last = churn(120);
+    assert!(last <= first * 2, "{first} bytes, then {last}");
+}

@@ -105,6 +105,8 @@ pub struct NodeStatus {
     pub schedules: u64,
     /// When the next slot of a schedule comes, if one does.
     pub next_run: Option<Timestamp>,
+    /// How many bytes the store gave back to the disk since the node runs.
+    pub store_given_back: u64,
 }
 
 /// Another machine of the team.

@@ -33,7 +33,7 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         ("agents", format!("{} of at most {}", reply.agents.len(), reply.max_agents)),
         ("places", reply.places.to_string()),
         ("schedules", schedules(reply, paper)),
-        ("store", format!("{}, {}", count(reply.documents, "document"), bytes(reply.store_bytes))),
+        ("store", store(reply)),
     ]);
     for info in reply.agents.iter().filter(|info| info.attention == Some(Attention::NeedsPerson)) {
         paper.line(format!("agent {} needs a person: frith agents attach {}", info.agent.id.short(), info.agent.id.short()));
@@ -45,6 +45,11 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         paper.gap();
         paper.table(["AGENT", "KIND", "PLACE", "STARTED", "STATE", "FOLDER", "WATCHED BY"], agents(reply, paper));
     }
+}
+
+fn store(reply: &NodeStatus) -> String {
+    let size = format!("{}, {}", count(reply.documents, "document"), bytes(reply.store_bytes));
+    if reply.store_given_back == 0 { size } else { format!("{size}; {} given back to the disk", bytes(reply.store_given_back)) }
 }
 
 /// The team by its id, and the other machines in it.
