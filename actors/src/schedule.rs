@@ -75,6 +75,8 @@ pub struct ScheduleState {
     ctx: Ctx,
     agenda: Agenda,
     waiting: Option<Owned>,
+    /// What the clock showed when it was looked at last.
+    seen: Timestamp,
 }
 
 impl Actor for ScheduleActor {
@@ -85,7 +87,8 @@ impl Actor for ScheduleActor {
     async fn pre_start(&self, myself: ActorRef<ScheduleMsg>, ctx: Ctx) -> Result<ScheduleState, ActorProcessingErr> {
         // The first look is a message like any other, so that a start waits for nothing.
         myself.cast(ScheduleMsg::AllChanged)?;
-        Ok(ScheduleState { ctx, agenda: Agenda::default(), waiting: None })
+        let seen = ctx.env.clock.now();
+        Ok(ScheduleState { ctx, agenda: Agenda::default(), waiting: None, seen })
     }
 
     async fn handle(
@@ -96,11 +99,8 @@ impl Actor for ScheduleActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             ScheduleMsg::Changed(task) => state.plan(vec![task]).await?,
-            ScheduleMsg::AllChanged => {
-                let scheduled = state.ctx.db.read(|view| Ok(view.scheduled()?)).await.map_err(broken)?;
-                state.agenda = Agenda::default();
-                state.plan(scheduled).await?;
-            }
+            ScheduleMsg::AllChanged => state.plan_all().await?,
+            ScheduleMsg::Look if state.is_set_back() => state.plan_all().await?,
             ScheduleMsg::Look => {}
             ScheduleMsg::Next(reply) => {
                 let count = state.ctx.db.read(|view| Ok(view.scheduled()?.len() as u64)).await.map_err(broken)?;
@@ -116,6 +116,19 @@ impl Actor for ScheduleActor {
 }
 
 impl ScheduleState {
+    /// Whether the clock was set back: what was planned by it would come too late.
+    fn is_set_back(&mut self) -> bool {
+        let now = self.ctx.env.clock.now();
+        std::mem::replace(&mut self.seen, now) > now
+    }
+
+    /// Looks up when each template comes next.
+    async fn plan_all(&mut self) -> Result<(), ActorProcessingErr> {
+        let scheduled = self.ctx.db.read(|view| Ok(view.scheduled()?)).await.map_err(broken)?;
+        self.agenda = Agenda::default();
+        self.plan(scheduled).await
+    }
+
     /// Looks up when these templates come next.
     async fn plan(&mut self, tasks: Vec<TaskId>) -> Result<(), ActorProcessingErr> {
         let (here, now) = (self.here(), self.ctx.env.clock.now());

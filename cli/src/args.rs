@@ -171,7 +171,7 @@ pub enum Fork {
 #[derive(Debug, Subcommand)]
 pub enum Task {
     #[command(
-        after_help = "Example:\n  frith task add -w my-app \"Explain the build in the README\" --body - < details.md\n  frith task add -w my-app \"Update the dependencies\" --schedule \"30 9 * * 1-5\" --time-zone Europe/Berlin"
+        after_help = "Example:\n  frith task add -w my-app \"Explain the build in the README\" --body - < details.md\n  frith task add -w my-app \"Update it\" --schedule \"30 9 * * 1-5\" --time-zone Europe/Berlin"
     )]
     Add(task::Add),
     #[command(

@@ -120,6 +120,31 @@ fn a_slot_makes_a_run_that_is_an_ordinary_task() {
 }
 
 #[test]
+fn without_a_time_zone_the_machines_own_counts() {
+    for (machines, ours) in [("Europe/Berlin", "Europe/Berlin"), ("<+03>-3", "UTC")] {
+        let sandbox = Sandbox::new();
+        let _ = sandbox.call(["up"]).env("TZ", machines).run().ok();
+        sandbox.workspace("app");
+        let id = template(&sandbox, "30 8 * * *", &[]);
+        assert_eq!(sandbox.show_task(&id)["task"]["schedule"]["timeZone"], ours, "{machines}");
+        let _ = sandbox.frith(["task", "edit", &id, "--time-zone", "Asia/Tokyo"]).ok();
+        let _ = sandbox.frith(["task", "edit", &id, "--schedule", "45 8 * * *"]).ok();
+        assert_eq!(sandbox.show_task(&id)["task"]["schedule"]["timeZone"], "Asia/Tokyo", "an edit keeps what it does not name");
+    }
+}
+
+#[test]
+fn many_slots_at_once_all_make_their_runs() {
+    let sandbox = machine_at(MORNING);
+    for _ in 0..70 {
+        template(&sandbox, "30 8 * * *", &[]);
+    }
+    restart_at(&sandbox, HALF_PAST_8);
+    wait_for("70 runs", || (runs(&sandbox, "app").len() == 70).then_some(()));
+    assert_eq!(sandbox.frith(["status", "--json"]).ok().json()["nextRun"], "2026-03-28T08:30:00.000Z");
+}
+
+#[test]
 fn d12_a_time_that_clocks_jump_over_runs_at_the_first_minute_after() {
     let sandbox = machine_at("2026-03-08T00:00:00Z");
     let id = template(&sandbox, "30 2 * * *", &["--time-zone", "America/New_York"]);
@@ -200,6 +225,19 @@ fn an_archived_place_runs_nothing_and_says_why() {
     wait_for_slot(&sandbox, &id, "2026-03-30T08:30 archived 3");
     insta::assert_snapshot!(sandbox.transcript([&edit, &show]));
     assert!(runs(&sandbox, "app").is_empty());
+}
+
+#[test]
+fn a_deleted_template_runs_nothing_and_goes_on_when_it_is_back() {
+    let sandbox = machine_at(MORNING);
+    let id = template(&sandbox, "30 8 * * *", &["--missed", "once"]);
+    let _ = sandbox.frith(["task", "delete", &id, "--yes"]).ok();
+    restart_at(&sandbox, DAYS_LATER);
+    let _ = sandbox.frith(["task", "restore", &id]).ok();
+    assert_eq!(sandbox.show_task(&id)["schedule"]["nextRun"], "2026-03-31T08:30:00.000Z");
+    assert!(slots(&sandbox, &id).is_empty() && runs(&sandbox, "app").is_empty(), "what passed in the trash is not made up for");
+    restart_at(&sandbox, "2026-03-31T08:30:05Z");
+    wait_for_slot(&sandbox, &id, "2026-03-31T08:30 ran");
 }
 
 #[test]

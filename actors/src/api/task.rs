@@ -34,14 +34,14 @@ pub struct Add {
     /// Ask for a fresh context before it is handed over, or not; the place's default when absent.
     #[arg(long, value_name = "BOOL")]
     pub clear_context: Option<bool>,
-    /// Make it a template that a run is made of whenever these five fields say so: minute (one number), hour, day of month,
-    /// month, day of week. Where both kinds of day are restricted, either is enough.
+    /// Make it a template, of which a new task is made at these times: minute (one number), hour, day of month, month and day
+    /// of week, as in `30 9 * * 1-5`. Where both kinds of day are restricted, either is enough.
     #[arg(long, value_name = "FIELDS")]
     pub schedule: Option<String>,
     /// The time zone of the schedule, as in `Europe/Berlin`; the machine's own when absent.
     #[arg(long, value_name = "ZONE", requires = "schedule")]
     pub time_zone: Option<String>,
-    /// What becomes of slots that come while the machine is off: skip, or once for the latest of them. Skip when absent.
+    /// What becomes of times that pass while the machine is off: skip, or once for the latest of them; skip when absent.
     #[arg(long, value_name = "WHAT", requires = "schedule")]
     pub missed: Option<Missed>,
 }
@@ -115,8 +115,8 @@ pub struct Edit {
     #[arg(long, value_name = "BOOL")]
     #[serde(default)]
     pub clear_context: Option<bool>,
-    /// When runs are made of it: minute (one number), hour, day of month, month, day of week. Where both kinds of day are
-    /// restricted, either is enough. A task without a schedule becomes a template by it.
+    /// Make it a template, of which a new task is made at these times, or change them: minute (one number), hour, day of month,
+    /// month and day of week, as in `30 9 * * 1-5`. Where both kinds of day are restricted, either is enough.
     #[arg(long, value_name = "FIELDS")]
     #[serde(default)]
     pub schedule: Option<String>,
@@ -128,15 +128,15 @@ pub struct Edit {
     #[arg(long, value_name = "ZONE")]
     #[serde(default)]
     pub time_zone: Option<String>,
-    /// What becomes of slots that come while the machine is off: skip, or once for the latest of them.
+    /// What becomes of times that pass while the machine is off: skip, or once for the latest of them.
     #[arg(long, value_name = "WHAT")]
     #[serde(default)]
     pub missed: Option<Missed>,
-    /// Make no runs of it until it is resumed.
+    /// Make no new tasks of it until it is resumed.
     #[arg(long, conflicts_with = "resume")]
     #[serde(default)]
     pub pause: bool,
-    /// Make runs of it again; slots that came meanwhile are not made up for.
+    /// Make new tasks of it again; times that passed meanwhile are not made up for.
     #[arg(long)]
     #[serde(default)]
     pub resume: bool,

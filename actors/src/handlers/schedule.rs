@@ -3,13 +3,13 @@
 use frith_store::{
     error::{Failure, StoreError},
     id::{MachineId, TaskId},
-    model::{Fired, Place, RunOf, Task},
+    model::{By, Fired, Place, RunOf, Schedule, Task},
     rules::{
         schedule::{FirePlan, Template, can_fire, timetable},
         seat::can_decide,
     },
     time::Timestamp,
-    tx::Tx,
+    tx::{TaskEdit, Tx},
     view::View,
 };
 
@@ -45,6 +45,20 @@ pub fn state(view: &View<'_>, task: &Task, now: Timestamp) -> Result<Option<Sche
 pub fn next_look(view: &View<'_>, task: TaskId, here: MachineId, now: Timestamp) -> Result<Option<Timestamp>, Failure> {
     let plan = Known::read(view, task, now)?.and_then(|known| known.plan(here, now));
     Ok(plan.and_then(|plan| if plan.outcomes().is_empty() { plan.next() } else { Some(now) }))
+}
+
+/// Lets a template that was in the trash go on from now: what passed meanwhile was not missed.
+///
+/// # Errors
+/// Something could not be written.
+pub fn goes_on(tx: &mut Tx<'_>, id: TaskId, by: &By) -> Result<(), Failure> {
+    let Some(schedule) = tx.task(id)?.and_then(|task| task.schedule) else { return Ok(()) };
+    let schedule = Some(Some(Schedule { from: tx.now(), ..schedule }));
+    match tx.edit_task(id, TaskEdit { schedule, ..TaskEdit::default() }, by) {
+        // A document that takes no more changes keeps the schedule that it has.
+        Err(Failure::Refused(_)) => Ok(()),
+        done => done,
+    }
 }
 
 /// Records what came of a template's slots, and makes the run that is due. Answers when to look again.

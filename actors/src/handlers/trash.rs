@@ -13,7 +13,7 @@ use frith_store::{
     view::View,
 };
 
-use super::task::find;
+use super::{schedule, task::find};
 use crate::{api::task, caller::Caller};
 
 /// What deleting tasks would take; decided again when it is done.
@@ -45,6 +45,7 @@ pub fn restore(tx: &mut Tx<'_>, caller: &Caller, request: &task::Restore) -> Res
     let plan = can_restore(&standings(tx, caller, &request.tasks)?)?;
     for id in plan.tasks() {
         tx.restore_task(*id)?;
+        schedule::goes_on(tx, *id, &caller.by())?;
     }
     Ok(task::RestoredTasks { tasks: records(tx, plan.tasks())? })
 }
