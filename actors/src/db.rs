@@ -29,6 +29,10 @@ const UPKEEP_EVERY: Duration = Duration::from_secs(2);
 const QUIET_BEFORE_GIVING_BACK: u32 = 30;
 /// How long it is left alone when that failed, as on a full disk.
 const UPKEEP_AFTER_FAILURE: Duration = Duration::from_secs(60);
+/// When texts that nothing points to are first looked for, after the node has started and its first callers had their answers.
+const SWEEP_FIRST: Duration = Duration::from_secs(90);
+/// How often after that.
+const SWEEP_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many long documents are put into one piece before a write that came meanwhile has its turn.
 const COMPACTED_AT_ONCE: usize = 4;
 
@@ -146,6 +150,21 @@ impl Db {
         }
     }
 
+    /// Looks once a day for texts and files that nothing points to, as long as anybody uses the store.
+    pub fn sweep_blobs(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (shared, doing) = (Arc::downgrade(&self.shared), Arc::clone(&self.shared.blocking));
+        async move {
+            let mut pause = SWEEP_FIRST;
+            loop {
+                tokio::time::sleep(pause).await;
+                let Some(shared) = shared.upgrade() else { return };
+                // What is lost was logged by whoever lost it.
+                let _ = blocking(&doing, move || shared.sweep()).await;
+                pause = SWEEP_EVERY;
+            }
+        }
+    }
+
     fn enqueue(&self, job: Box<dyn Job>) {
         let mut queue = self.queue();
         queue.jobs.push_back(job);
@@ -187,6 +206,17 @@ impl Db {
 }
 
 impl Shared {
+    fn sweep(&self) {
+        let swept = self.store.blobs().forget_uploads(false).and_then(|()| self.store.sweep_blobs(self.clock.now()));
+        match swept {
+            Ok(swept) if swept.removed > 0 => {
+                tracing::info!(removed = swept.removed, "texts and files that nothing points to were removed")
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "unused texts and files could not be looked for, and none was removed"),
+        }
+    }
+
     fn upkeep(&self) -> Result<(), StoreError> {
         let busy = || self.queue.lock().unwrap_or_else(PoisonError::into_inner).committing;
         while !busy() && self.store.compact(COMPACTED_AT_ONCE)? > 0 {}

@@ -132,13 +132,13 @@ async fn dispatch(
         | Op::AgentShow(_)
         | Op::AgentWhoami(_)
         | Op::AgentUnsend(_)) => call.agent(agent).await,
-        shared @ (Op::MemoryList(_) | Op::MemoryLoad(_) | Op::MemorySave(_) | Op::MemoryDelete(_)) => call.shared(shared).await,
         Op::NodeCheck(_) => reply(&status::check(node).await?),
         Op::NodeBackup(request) => reply(&backup::back_up(node, request, call.caller.folder, call.progress).await?),
         attachment @ (Op::AttachmentSend(_) | Op::TaskAttach(_) | Op::AttachmentGet(_) | Op::AttachmentRemove(_)) => {
             call.attachment(attachment).await
         }
         Op::WorkspaceAllow(request) => call.change_workspace(move |tx, caller| handlers::workspace::allow(tx, caller, &request)).await,
+        rest => call.shared(rest).await,
     }
 }
 

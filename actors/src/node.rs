@@ -81,6 +81,7 @@ impl Node {
         let ctx = Ctx { env, db, config, running: Running::default(), held: Arc::default() };
         let (machine, _) = Actor::spawn(None, Machine, ctx.clone()).await?;
         tokio::spawn(ctx.db.keep_up());
+        tokio::spawn(ctx.db.sweep_blobs());
         let care = Arc::new(take_care(ctx.clone()));
         let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)), _care: care };
         node.clear_up().await?;
@@ -102,6 +103,10 @@ impl Node {
         let (folders, mut watching) = (self.ctx.env.folders.clone(), Watching::new(&self.ctx, Cancel::default(), None));
         if blocking(&self.ctx.env.blocking, move || folders.sweep(&mut watching)).await.is_err() {
             tracing::error!("sweeping the forks' folders failed");
+        }
+        let db = self.ctx.db.clone();
+        if !matches!(blocking(&self.ctx.env.blocking, move || db.store().blobs().forget_uploads(true)).await, Ok(Ok(()))) {
+            tracing::warn!("files that were on their way could not be forgotten");
         }
         let oldest = Timestamp::from_ms(self.ctx.env.clock.now().ms().saturating_sub(CALLS_KEPT_MS));
         self.ctx.db.write(move |tx| Ok(tx.forget_calls_before(oldest)?)).await?;

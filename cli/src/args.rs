@@ -7,7 +7,7 @@ use clap::{
     ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use frith_actors::api::{agents, attachment, fork, memory, node, task, workspace};
+use frith_actors::api::{agents, attachment, fork, memory, node, site, skill, task, workspace};
 use frith_store::{
     id::{AttachmentRef, TaskRef},
     model::{Assignee, Missed, Status},
@@ -114,6 +114,12 @@ pub enum Command {
     /// Memory: notes that a workspace shares with its forks and their agents.
     #[command(subcommand, after_help = "Example:\n  frith memory get")]
     Memory(Memory),
+    /// Skills: folders of files that tell agents how to do something, on or off in each workspace.
+    #[command(subcommand, after_help = "Example:\n  frith skill add ~/skills/pdf-forms\n  frith skill on pdf-forms -w my-app")]
+    Skill(Skill),
+    /// Sites: addresses that a workspace shares with its forks and their agents.
+    #[command(subcommand, after_help = "Example:\n  frith site add https://example.org/board --note \"the board\"")]
+    Site(Site),
     /// The configuration, and where each value of it comes from.
     #[command(subcommand, after_help = "Example:\n  frith config set node.max_agents 4")]
     Config(Config),
@@ -244,6 +250,45 @@ pub enum Memory {
     Set(memory::Save),
     #[command(after_help = "Example:\n  frith memory delete build-steps.md")]
     Delete(memory::Delete),
+}
+
+/// What can be done with skills.
+#[derive(Debug, Subcommand)]
+pub enum Skill {
+    /// Add a skill to the team, or a new version of one: a folder with `SKILL.md` and at most 64 files of 64 KiB.
+    #[command(
+        after_help = "Example:\n  frith skill add ~/skills/pdf-forms\n\n`SKILL.md` begins with its name and when it is of use:\n  ---\n  name: pdf-forms\n  description: Fill forms in PDF files. For tasks that hand over a form.\n  ---\n\nWhat is hidden is left out, and a symbolic link is refused."
+    )]
+    Add(SkillAdd),
+    #[command(visible_alias = "ls", after_help = "Example:\n  frith skill list -w my-app")]
+    List(skill::List),
+    #[command(after_help = "Example:\n  frith skill show pdf-forms\n  frith skill show pdf-forms --file scripts/fill.py")]
+    Show(skill::Load),
+    #[command(after_help = "Example:\n  frith skill on pdf-forms -w my-app")]
+    On(skill::On),
+    #[command(after_help = "Example:\n  frith skill off pdf-forms -w my-app")]
+    Off(skill::Off),
+    #[command(after_help = "Example:\n  frith skill remove pdf-forms\n\n`--yes` (`-y`) does not ask before it.")]
+    Remove(skill::Remove),
+}
+
+/// What can be done with sites.
+#[derive(Debug, Subcommand)]
+pub enum Site {
+    #[command(after_help = "Example:\n  frith site add https://example.org/board --note \"the board\" -w my-app")]
+    Add(site::Add),
+    #[command(visible_alias = "ls", after_help = "Example:\n  frith site list -w my-app")]
+    List(site::List),
+    #[command(after_help = "Example:\n  frith site remove https://example.org/board -w my-app")]
+    Remove(site::Remove),
+}
+
+/// Arguments of `skill add`.
+#[derive(Debug, Clone, Args)]
+pub struct SkillAdd {
+    /// The folder.
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
 }
 
 /// Arguments of `task attach`.

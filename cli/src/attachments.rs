@@ -133,7 +133,7 @@ pub fn fetch(run: &Run, args: &TaskAttachment) -> Result<Fetched, Failure> {
         let mut bytes = Vec::new();
         receive(run, args, first, &mut bytes)?;
         if !run.global.json {
-            to_standard_output(&attachment, bytes)?;
+            to_standard_output(&attachment.name, bytes)?;
         }
         return Ok(Fetched { attachment, file: None });
     };
@@ -197,20 +197,24 @@ fn receive(run: &Run, args: &TaskAttachment, first: Part, into: &mut impl io::Wr
     Ok(())
 }
 
-/// A terminal is shown text without anything that moves its cursor; whoever else reads gets the bytes as they are.
-fn to_standard_output(attachment: &Attachment, bytes: Vec<u8>) -> Result<(), Failure> {
+/// Writes a file to standard output: a terminal is shown text without anything that moves its cursor; whoever else reads gets
+/// the bytes as they are.
+///
+/// # Errors
+/// It is no text and this is a terminal, or nobody reads.
+pub fn to_standard_output(name: &str, bytes: Vec<u8>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let bytes = match String::from_utf8(bytes) {
         Ok(text) if out.is_terminal() => drawable(&text, true).into_bytes(),
         Ok(text) => text.into_bytes(),
         Err(_) if out.is_terminal() => {
-            let told = Told::new(format!("`{}` is no text, and this is a terminal", attachment.name));
-            return Err(Failure::Declined(told.hint("write it into a file: `-o <file>`")));
+            let told = Told::new(format!("`{name}` is no text, and this is a terminal"));
+            return Err(Failure::Declined(told.hint("let it go into a file: `> <file>`")));
         }
         Err(error) => error.into_bytes(),
     };
     match out.write_all(&bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::NoReader),
-        done => done.map_err(|error| Failure::Broken(Told::because("the attachment could not be written", &error))),
+        done => done.map_err(|error| Failure::Broken(Told::because("the answer could not be written", &error))),
     }
 }

@@ -8,8 +8,8 @@ use std::{
 
 use frith_actors::{
     api::{
-        Request, agents as agents_api, attachment as attachment_api, fork as fork_api, node as node_api, task as task_api,
-        workspace as workspace_api,
+        Request, agents as agents_api, attachment as attachment_api, fork as fork_api, memory as memory_api, node as node_api,
+        skill as skill_api, task as task_api, workspace as workspace_api,
     },
     local::{
         LocalError,
@@ -23,13 +23,16 @@ use frith_store::{
 use serde::Serialize;
 
 use crate::{
-    args::{Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Task, TaskAttachment, Up, Workspace},
+    args::{
+        Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Site, Skill, Task, TaskAttachment, Up,
+        Workspace,
+    },
     ask::Run,
     attach, attachments, config, confirm, doctor,
     failure::{Failure, Told},
     log, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
-    restore, service_main, start, status,
+    restore, service_main, skill_folder, start, status,
     viewing::Outcome,
 };
 
@@ -67,6 +70,8 @@ pub fn carry_out(line: Line) -> Done {
         Command::Task(verb) => task(&run, verb),
         Command::Agents(verb) => agents(&run, verb),
         Command::Memory(verb) => memory(&run, verb),
+        Command::Skill(verb) => skill(&run, verb),
+        Command::Site(verb) => site(&run, verb),
         Command::Config(verb) => configuration(&run, verb),
         Command::Completions(args) => pages::completions(&args).map(|()| YES),
         Command::Man(args) => pages::man(&args).map(|()| YES),
@@ -191,7 +196,59 @@ fn memory(run: &Run, verb: Memory) -> Done {
             request.text = text_or_input(request.text)?;
             answer(run, request, |reply, paper| render::note_saved(reply, false, paper))
         }
-        Memory::Delete(request) => answer(run, request, |reply, paper| render::note_saved(reply, true, paper)),
+        Memory::Delete(request) => delete_note(run, request),
+    }
+}
+
+/// What would go is asked first; where nothing is there, there is nothing to ask.
+fn delete_note(run: &Run, request: memory_api::Delete) -> Done {
+    let there = run.ask(memory_api::Load { name: request.name.clone(), workspace: request.workspace.clone() })?;
+    if there.versions.iter().any(|version| version.text.is_some()) {
+        confirm::ask(&render::note_deletion_question(&there), run.global.yes)?;
+    }
+    answer(run, request, |reply, paper| render::note_saved(reply, true, paper))
+}
+
+fn skill(run: &Run, verb: Skill) -> Done {
+    match verb {
+        Skill::Add(args) => answer(run, skill_folder::read(&args.folder)?, render::skill_added),
+        Skill::List(request) => answer(run, request, render::skills),
+        Skill::Show(request) => show_skill(run, request),
+        Skill::On(request) => answer(run, request, render::skill_switched),
+        Skill::Off(request) => answer(run, request, render::skill_switched),
+        Skill::Remove(request) => remove_skill(run, request),
+    }
+}
+
+/// A file that was named is the answer by itself, as it is.
+fn show_skill(run: &Run, request: skill_api::Load) -> Done {
+    let names_file = request.file.is_some();
+    let loaded = run.ask(request)?;
+    if !names_file || run.global.json {
+        return show(run, &loaded, render::skill);
+    }
+    let bytes = match (loaded.text, loaded.bytes) {
+        (Some(text), _) => text.into_bytes(),
+        (None, bytes) => bytes.unwrap_or_default().0,
+    };
+    attachments::to_standard_output(&loaded.path, bytes).map(|()| YES)
+}
+
+fn remove_skill(run: &Run, mut request: skill_api::Remove) -> Done {
+    if !request.dry_run {
+        request.dry_run = true;
+        let would = run.ask(request.clone())?;
+        confirm::ask(&render::skill_removal_question(&would), run.global.yes)?;
+        request.dry_run = false;
+    }
+    answer(run, request, render::skill_removed)
+}
+
+fn site(run: &Run, verb: Site) -> Done {
+    match verb {
+        Site::Add(request) => answer(run, request, |reply, paper| render::site_is(reply, true, paper)),
+        Site::List(request) => answer(run, request, render::sites),
+        Site::Remove(request) => answer(run, request, |reply, paper| render::site_is(reply, false, paper)),
     }
 }
 

@@ -20,6 +20,7 @@ mod keys;
 mod viewing;
 mod attach;
 mod attachments;
+mod skill_folder;
 mod doctor;
 mod restore;
 mod service_main;

@@ -8,6 +8,8 @@ mod fork;
 mod memory;
 mod node;
 mod paper;
+mod site;
+mod skill;
 mod service;
 mod schedule;
 mod task;
@@ -17,10 +19,12 @@ pub use agents::{launched, look_ended, sessions, show_agent, stopped, unsent, wh
 pub use attachment::{attached, detach_question, detached, fetched};
 pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
-pub use memory::{note, notes, saved as note_saved};
+pub use memory::{note, note_deletion_question, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};
 pub use service::service;
+pub use site::{site_is, sites};
+pub use skill::{skill, skill_added, skill_removal_question, skill_removed, skill_switched, skills};
 pub use task::{added, delete_tasks_question, deleted_tasks, moved, next, replied, restored_tasks, show_task, task_is, tasks, trash};
 pub use workspace::{allowed, delete_question, deleted, made, place, place_is, places, stats};
 

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    docs::{About, Document, RawChange, Stored, Tip, log::ChainEnd},
+    docs::{About, Document, RawChange, Sought, Stored, Tip, log::ChainEnd},
     error::{DocumentFault, StoreError},
     id::{DocId, MachineId, Writer},
     rows::{Key, Rows, RowsMut, Scan, Table, decode, get_as, id_at, put_as, scan_prefix},
@@ -173,6 +173,23 @@ pub fn load(rows: &dyn Rows, doc: DocId) -> Result<Option<Document>, StoreError>
     })?;
     let snapshot = rows.get(Table::Facts, Space::Snapshot.of(doc).as_slice())?;
     Document::load(doc, Stored { snapshot, changes, tips: frontier(rows, doc)? }).map(Some)
+}
+
+/// Whether a document may name one of these blobs, told without loading it: one of its changes has the bytes of its hash, or
+/// there is a compacted beginning, of which this cannot be told.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn may_name(rows: &dyn Rows, doc: DocId, sought: &Sought) -> Result<bool, StoreError> {
+    if rows.get(Table::Facts, Space::Snapshot.of(doc).as_slice())?.is_some() {
+        return Ok(true);
+    }
+    let mut found = false;
+    scan_prefix(rows, Table::Facts, &Space::Change.of(doc), &mut |_, value| {
+        found = sought.is_in(value);
+        Ok(if found { Scan::Enough } else { Scan::On })
+    })?;
+    Ok(found)
 }
 
 /// The last change of each writer of a document.

@@ -23,5 +23,6 @@ pub mod job;
 pub mod invariants;
 pub mod migrate;
 pub mod open;
+pub mod sweep;
 pub mod backup;
 pub mod git;

@@ -192,6 +192,11 @@ impl Store {
     }
 
     /// While this is held nothing takes a text or an attachment away: whoever does holds the other side of the lock.
+    pub(crate) fn blob_pins(&self) -> &RwLock<()> {
+        &self.pins
+    }
+
+    /// The same lock, for whoever reads all of them.
     pub(crate) fn pin_blobs(&self) -> RwLockReadGuard<'_, ()> {
         self.pins.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -278,6 +283,13 @@ impl Store {
     fn shrink(&self) -> Result<bool, StoreError> {
         self.unsettled.store(true, Ordering::Relaxed);
         self.database.shrink()
+    }
+
+    /// Does something to the rows while no request does.
+    pub(crate) fn exclusively<T>(&self, work: impl FnOnce(&dyn RowsMut) -> Result<(T, Keep), StoreError>) -> Result<T, StoreError> {
+        let _alone = self.desk();
+        self.unsettled.store(true, Ordering::Relaxed);
+        self.database.write(|rows| work(rows))
     }
 
     /// Derives all views anew from documents and logs.

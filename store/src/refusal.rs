@@ -16,7 +16,10 @@ use crate::{
     time::Timestamp,
 };
 
-pub use shared::{ATTACHMENT_MOST, AttachmentFault, NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, VersionNamed};
+pub use shared::{
+    ATTACHMENT_MOST, AttachmentFault, NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, SITE_NOTE_MOST, SKILL_FILE_MOST, SKILL_FILES_MOST,
+    SkillFault, UrlFault, VersionNamed,
+};
 
 /// The most characters a place's name may have.
 pub const NAME_MOST: usize = 128;
@@ -46,6 +49,12 @@ pub enum What {
     Attachment,
     /// A message that is held back.
     Message,
+    /// A skill of the team.
+    Skill,
+    /// A file of a skill.
+    SkillFile,
+    /// A shared site.
+    Site,
 }
 
 impl std::fmt::Display for What {
@@ -58,6 +67,9 @@ impl std::fmt::Display for What {
             Self::Version => "version",
             Self::Attachment => "attachment",
             Self::Message => "message",
+            Self::Skill => "skill",
+            Self::SkillFile => "file of the skill",
+            Self::Site => "site",
         })
     }
 }
@@ -393,6 +405,21 @@ pub enum Refusal {
     /// A task asks for a context that only the node can make.
     #[error("task {} `{}` asks for a fresh context, and is handed over once agent {} waits at its prompt", task.id.short(), task.title, agent.short())]
     AwaitsFreshContext { task: TaskInTheWay, agent: AgentId },
+    /// A folder cannot be a skill.
+    #[error("{}", shared::skill_fault(folder, fault))]
+    BadSkill { folder: PathText, fault: SkillFault },
+    /// An agent asked for a skill that is not on where it works.
+    #[error("the skill `{skill}` is not on in `{}`", place.name)]
+    SkillOff { skill: String, place: PlaceNamed },
+    /// A fork has no switches of its own.
+    #[error("`{}` has the skills of `{}`, and none of its own to switch", fork.name, parent.name)]
+    SkillSwitch { fork: PlaceNamed, parent: PlaceNamed, skill: String },
+    /// An address cannot be a site's.
+    #[error("{}", shared::url_fault(url, *fault))]
+    BadUrl { url: String, fault: UrlFault },
+    /// The note of a site is too long.
+    #[error("the note of a site has {length} bytes, and {SITE_NOTE_MOST} is the most")]
+    LongSiteNote { length: usize },
 }
 
 impl From<ScheduleFault> for Refusal {

@@ -15,7 +15,7 @@ fn a_note_from_its_first_version_to_its_deletion() {
         &["memory", "set", "build-steps.md", "-w", "app", "Run `make all`."],
         &["memory", "set", "build-steps.md", "-w", "app", "Run `make all`."],
         &["memory", "list", "-w", "app"],
-        &["memory", "delete", "build-steps.md", "-w", "app"],
+        &["memory", "delete", "build-steps.md", "-w", "app", "--yes"],
         &["memory", "delete", "build-steps.md", "-w", "app"],
         &["memory", "get", "build-steps.md", "-w", "app"],
         &["memory", "delete", "never-written", "-w", "app"],
@@ -48,8 +48,8 @@ fn two_saves_of_one_base_are_both_kept_until_one_replaces_both() {
     runs.push(sandbox.frith(["memory", "get", "-w", "app"]).ok());
     runs.push(sandbox.frith(["memory", "list", "-w", "app"]).ok());
     runs.push(sandbox.frith(["memory", "set", "memory.md", "three", "-w", "app"]).ends_with(1));
-    runs.push(sandbox.frith(["memory", "delete", "memory.md", "-w", "app"]).ends_with(1));
-    runs.push(sandbox.frith(["memory", "delete", "memory.md", "-w", "app", "--base", &one]).ok());
+    runs.push(sandbox.frith(["memory", "delete", "memory.md", "-w", "app", "--yes"]).ends_with(1));
+    runs.push(sandbox.frith(["memory", "delete", "memory.md", "-w", "app", "--base", &one, "--yes"]).ok());
     runs.push(sandbox.frith(["memory", "get", "-w", "app"]).ok());
     let both = sandbox.frith(["memory", "get", "-w", "app", "--quiet"]).ok();
     let bases: Vec<&str> = both.stdout.lines().collect();

@@ -13,6 +13,7 @@ use frith_store::{
     blobs::MemoryBlobs,
     docs::{
         About, Document, Text, Tip,
+        attachment::AttachmentRecord,
         log::{ChainEnd, Entry, Fact, entry_hash},
         note::VersionRecord,
         outbox::{Outgoing, Recipient},
@@ -71,6 +72,7 @@ fn abouts() -> Vec<About> {
         About::Team { team: TeamId::from_bytes([4; 16]) },
         About::Run { template: task(), slot: Timestamp::from_ms(1_700_000_000_000) },
         About::Note { place: place(), name: "memory.md".into(), part: 1 },
+        About::Skill { name: "pdf-forms".into() },
     ]
 }
 
@@ -193,6 +195,8 @@ fn records_in_documents_stay() {
                 missed: Missed::Once,
                 from: at,
             }),
+            encoded(&AttachmentRecord::Here { name: "a.log".into(), hash: BlobHash::of(b"text"), size: 300, by: By::Node, at }),
+            encoded(&AttachmentRecord::Removed { name: "a.log".into(), by: By::Node, at }),
             encoded(&VersionRecord { replaces: vec![VersionHash::from_bytes([7; 16])], by: By::Node, at, text: None }),
         ],
     );

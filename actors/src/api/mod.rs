@@ -9,6 +9,8 @@ pub mod fork;
 pub mod memory;
 pub mod node;
 pub mod piece;
+pub mod site;
+pub mod skill;
 pub mod task;
 pub mod workspace;
 
@@ -139,6 +141,15 @@ operations! {
     "workspace.stats" WorkspaceStats(workspace::Stats) -> workspace::PlaceStats, Reads, Everyone;
     "workspace.allow" WorkspaceAllow(workspace::Allow) -> workspace::PlaceInfo, Updates, People;
     "agents.unsend" AgentUnsend(agents::Unsend) -> agents::Unsent, Destroys, People;
+    "skill.add" SkillAdd(skill::Add) -> skill::Added, Updates, People;
+    "skill.list" SkillList(skill::List) -> skill::Skills, Reads, Everyone;
+    "skill.load" SkillLoad(skill::Load) -> skill::Loaded, Reads, Everyone;
+    "skill.on" SkillOn(skill::On) -> skill::Switched, Updates, People;
+    "skill.off" SkillOff(skill::Off) -> skill::Switched, Updates, People;
+    "skill.remove" SkillRemove(skill::Remove) -> skill::Removed, Destroys, People;
+    "site.add" SiteAdd(site::Add) -> site::SiteChange, Updates, People;
+    "site.list" SiteList(site::List) -> site::Sites, Reads, Everyone;
+    "site.remove" SiteRemove(site::Remove) -> site::SiteChange, Destroys, People;
 }
 
 /// Reads a path argument whatever bytes it has.

@@ -66,7 +66,8 @@ impl Call<'_> {
         reply(&Part { task: standing.task.id, attachment, offset, bytes })
     }
 
-    async fn with_disk<T: std::marker::Send + 'static>(
+    /// Does something with the disk, beside the runtime.
+    pub(super) async fn with_disk<T: std::marker::Send + 'static>(
         &self,
         work: impl FnOnce(&Db) -> Result<T, StoreError> + std::marker::Send + 'static,
     ) -> Result<T, Failed> {

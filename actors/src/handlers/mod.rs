@@ -9,3 +9,5 @@ pub mod fork;
 pub mod agents;
 pub mod memory;
 pub mod attachment;
+pub mod skill;
+pub mod site;

@@ -61,6 +61,13 @@ pub fn note(reply: &Note, paper: &mut Paper) {
     }
 }
 
+/// What deleting a note would do.
+pub fn note_deletion_question(reply: &Note) -> String {
+    let versions: Vec<_> =
+        reply.versions.iter().map(|version| format!("version {} by {}", version.version.short(), by(&version.by))).collect();
+    format!("`{}` of `{}` is deleted: {}", reply.name, reply.place.name, versions.join(" and "))
+}
+
 /// A note that was saved or deleted.
 pub fn saved(reply: &Saved, deletes: bool, paper: &mut Paper) {
     if paper.look.quiet {

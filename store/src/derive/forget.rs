@@ -25,7 +25,7 @@ impl Deriver<'_> {
         Ok(())
     }
 
-    /// Removes the rows of a place without tasks, and those of its notes. What logs say of it stays, as the logs do.
+    /// Removes the rows of a place without tasks, and those of what it shared. What logs say of it stays, as the logs do.
     pub(crate) fn forget_place(&self, place: PlaceId) -> Result<(), StoreError> {
         if let Some(state) = self.place_state(place)? {
             self.delete(&super::place::name_key(&state.name, place))?;
@@ -36,10 +36,14 @@ impl Deriver<'_> {
         for space in [Space::Place, Space::Retired, Space::Revived] {
             self.delete(&space.key().bytes(place.as_bytes()))?;
         }
-        self.delete_all(&Space::NotePart.key().bytes(place.as_bytes()))
+        for space in [Space::NotePart, Space::SkillOn, Space::Site] {
+            self.delete_all(&space.key().bytes(place.as_bytes()))?;
+        }
+        Ok(())
     }
 
-    fn delete_all(&self, prefix: &Key) -> Result<(), StoreError> {
+    /// Removes every row whose key begins so.
+    pub(super) fn delete_all(&self, prefix: &Key) -> Result<(), StoreError> {
         for rest in self.view().keys(prefix)? {
             self.rows.delete(Table::Views, prefix.clone().bytes(&rest).as_slice())?;
         }

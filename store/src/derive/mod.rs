@@ -16,6 +16,7 @@ mod log;
 mod note;
 mod place;
 mod rebuild;
+mod shared;
 mod task;
 
 pub use rebuild::{clear, rebuild};
@@ -42,8 +43,12 @@ impl<'a> Deriver<'a> {
         match document.about()? {
             about @ (About::Task { .. } | About::Run { .. }) => about.task().map_or(Ok(()), |task| self.task(task, document, None)),
             About::Thread { task, .. } => self.thread(task, document, None),
-            About::Place { .. } => self.place(document),
+            About::Place { place, .. } => {
+                self.shared(place, document)?;
+                self.place(document)
+            }
             About::Team { .. } => self.team(document),
+            About::Skill { name } => self.skill(&name, document),
             About::Note { place, name, part } => self.note(place, &name, part, document),
             About::Log { .. } | About::Outbox { .. } => Ok(()),
         }

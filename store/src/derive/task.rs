@@ -219,9 +219,7 @@ impl Deriver<'_> {
 
     fn attachments(&self, task: TaskId, document: &Document) -> Result<(), StoreError> {
         let prefix = Space::Attachment.key().bytes(task.as_bytes());
-        for rest in self.view().keys(&prefix)? {
-            self.delete(&prefix.clone().bytes(&rest))?;
-        }
+        self.delete_all(&prefix)?;
         for Keyed { writer, seq, record } in attachments(document) {
             let AttachmentRecord::Here { name, hash, size, by, at } = record else { continue };
             let key = prefix.clone().signed(at.ms()).bytes(writer.as_bytes()).number(seq);

@@ -33,12 +33,10 @@ pub enum AttachmentRecord {
         /// When.
         at: Timestamp,
     },
-    /// It was taken away.
+    /// It was taken away, and its bytes are pointed to no more.
     Removed {
         /// Its name.
         name: String,
-        /// The hash of its bytes.
-        hash: BlobHash,
         /// Who took it away.
         by: By,
         /// When.

@@ -208,6 +208,26 @@ impl Document {
         }
     }
 
+    /// Shows the bytes of every value that stands at present, also of those that lost to another of the same moment.
+    pub fn each_value(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.values_of(&ROOT, visit);
+    }
+
+    fn values_of(&self, object: &ObjId, visit: &mut dyn FnMut(&[u8])) {
+        for key in self.automerge.keys(object) {
+            for (value, id) in self.automerge.get_all(object, key.as_str()).unwrap_or_default() {
+                match value {
+                    Value::Scalar(scalar) => {
+                        if let ScalarValue::Bytes(bytes) = scalar.as_ref() {
+                            visit(bytes);
+                        }
+                    }
+                    Value::Object(_) => self.values_of(&id, visit),
+                }
+            }
+        }
+    }
+
     /// The bytes of a record for one of its registers.
     ///
     /// # Errors

@@ -18,14 +18,18 @@ use crate::{
 pub mod attachment;
 mod document;
 pub mod log;
+mod named;
 pub mod note;
 pub mod outbox;
 pub mod place;
+pub mod shared;
+pub mod skill;
 pub mod task;
 pub mod team;
 pub mod trash;
 
 pub use document::{Document, RawChange, Registers, Stored, Tip};
+pub use named::Sought;
 
 /// The most changes an author adds to one document; only what ends it comes after.
 pub const CHANGES_MOST: u64 = 4_000;
@@ -92,6 +96,11 @@ pub enum About {
         /// The slot it was made for.
         slot: Timestamp,
     },
+    /// A skill of the team.
+    Skill {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// The first register of every document.
@@ -131,6 +140,7 @@ impl About {
             Self::Log { machine, segment } => (6, Some(*machine), segment.to_be_bytes().to_vec()),
             Self::Outbox { machine, segment } => (7, Some(*machine), segment.to_be_bytes().to_vec()),
             Self::Team { team } => (8, None, team.as_bytes().to_vec()),
+            Self::Skill { name } => (4, None, name.as_bytes().to_vec()),
             Self::Note { place, name, part } => (3, None, [&place.as_bytes()[..], &part.to_be_bytes(), name.as_bytes()].concat()),
             Self::Run { template, slot } => Self::Task { task: RunOf { template: *template, slot: *slot }.task() }.identity(),
         }
@@ -143,7 +153,7 @@ impl About {
             Self::Thread { .. } => &[task::MESSAGES],
             Self::Log { .. } | Self::Outbox { .. } => &[log::ENTRIES],
             Self::Team { .. } => &[team::MEMBERS, team::NAMES],
-            Self::Place { .. } => &[],
+            Self::Place { .. } | Self::Skill { .. } => &[],
             Self::Note { .. } => &[note::VERSIONS],
         }
     }

@@ -9,6 +9,7 @@ mod message;
 mod note;
 mod place;
 mod schedule;
+mod skill;
 mod task;
 
 pub use agent::{Agent, AgentEnd, EndHow, Launched, ProcessRef};
@@ -18,6 +19,7 @@ pub use message::{HeldFor, HeldMessage};
 pub use note::{NoteHead, NoteInfo, NoteVersion};
 pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Revived, Seat, Setting, Settings, Work};
 pub use schedule::{Fired, Missed, Outcome, RunOf, Schedule, Skip};
+pub use skill::{FolderEntry, Found, Site, Skill, SkillFile};
 pub use task::{Assignee, Counts, Holder, Message, Status, StatusChange, Task, Trashed, UnknownWord};
 
 use serde::{Deserialize, Serialize};

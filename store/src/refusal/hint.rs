@@ -13,6 +13,9 @@ impl What {
             Self::Version => "frith memory get <name>",
             Self::Attachment => "frith task show <task>",
             Self::Message => "frith agents unsend",
+            Self::Skill => "frith skill list",
+            Self::SkillFile => "frith skill show <name>",
+            Self::Site => "frith site list",
         }
     }
 }

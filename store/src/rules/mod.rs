@@ -15,6 +15,8 @@ pub mod restore;
 pub mod schedule;
 pub mod seat;
 pub mod stats;
+pub mod site;
+pub mod skill;
 pub mod task;
 pub mod trash;
 

@@ -46,6 +46,7 @@ impl Tx<'_> {
                 self.desk.writes += 1;
                 self.desk.blobs.adopt(upload, hash)?;
             }
+            self.named(hash)?;
             if there.contains(&(name.clone(), hash)) {
                 continue;
             }
@@ -80,7 +81,7 @@ impl Tx<'_> {
             |record: &AttachmentRecord| matches!(record, AttachmentRecord::Here { name: n, hash: h, .. } if n == name && *h == hash);
         let meant: Vec<_> = attachments(&document).into_iter().filter(|one| is_meant(&one.record)).collect();
         for Keyed { writer, seq, .. } in meant {
-            let record = AttachmentRecord::Removed { name: name.to_owned(), hash, by: by.clone(), at: self.now };
+            let record = AttachmentRecord::Removed { name: name.to_owned(), by: by.clone(), at: self.now };
             self.write_attachment(task, &mut document, (writer, seq), &record)?;
         }
         self.put_back(document);

@@ -11,10 +11,10 @@ use crate::{
     docs::{About, Document, INLINE_MOST, RawChange, Text, Tip},
     error::StoreError,
     facts::{self, TipSignature, tip_bytes},
-    id::{DocId, MachineId, Writer},
-    rows::RowsMut,
+    id::{BlobHash, DocId, MachineId, Writer},
+    rows::{RowsMut, Table},
     time::Timestamp,
-    view::View,
+    view::{View, unused_key},
 };
 
 mod attachments;
@@ -24,6 +24,7 @@ mod notes;
 mod places;
 mod restored;
 mod schedules;
+mod shared;
 mod tasks;
 mod trash;
 
@@ -168,12 +169,22 @@ impl<'a> Tx<'a> {
         self.desk.documents.put(document.id(), document);
     }
 
+    /// Says that a change of this transaction names a blob: the time for which nothing pointed to it counts no more.
+    fn named(&self, hash: BlobHash) -> Result<(), StoreError> {
+        let key = unused_key(hash);
+        match self.rows.get(Table::Local, key.as_slice())? {
+            Some(_) => self.rows.delete(Table::Local, key.as_slice()),
+            None => Ok(()),
+        }
+    }
+
     /// A text for a register. A long one is made durable beside the store first, so it is there before the change that names it.
     fn text(&self, text: &str) -> Result<Text, StoreError> {
         if text.len() <= INLINE_MOST {
             return Ok(Text::Inline(text.to_owned()));
         }
         let hash = self.desk.blobs.put(text.as_bytes())?;
+        self.named(hash)?;
         Ok(Text::Kept { hash, length: text.len() as u64 })
     }
 }

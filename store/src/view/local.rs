@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::View;
 use crate::{
     error::StoreError,
-    id::{CallId, MessageId, TeamId},
+    id::{BlobHash, CallId, MessageId, TeamId},
     model::HeldMessage,
     rows::{Key, Scan, Table, get_as, scan_prefix},
     time::Timestamp,
@@ -29,6 +29,8 @@ pub(crate) enum LocalSpace {
     Step,
     /// due, message → [`HeldMessage`]
     Held,
+    /// hash of a blob that nothing points to → since when
+    Unused,
 }
 
 impl LocalSpace {
@@ -40,12 +42,12 @@ impl LocalSpace {
     fn is_backed_up(self) -> bool {
         match self {
             Self::Format | Self::Team | Self::Held => true,
-            Self::Views | Self::Call | Self::CallTime | Self::Step => false,
+            Self::Views | Self::Call | Self::CallTime | Self::Step | Self::Unused => false,
         }
     }
 
     /// Every space.
-    const ALL: [Self; 7] = [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step, Self::Held];
+    const ALL: [Self; 8] = [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step, Self::Held, Self::Unused];
 }
 
 /// Whether a local row with this key goes into a backup.
@@ -59,6 +61,11 @@ pub(crate) const HELD: &str = "held messages";
 /// The key under which a message is held back: by when it is due, then by its id.
 pub(crate) fn held_key(due: Timestamp, id: MessageId) -> Key {
     LocalSpace::Held.key().signed(due.ms()).bytes(id.as_bytes())
+}
+
+/// The key under which it stands since when nothing points to a blob. Whoever names the blob takes the row away.
+pub(crate) fn unused_key(hash: BlobHash) -> Key {
+    LocalSpace::Unused.key().bytes(hash.as_bytes())
 }
 
 /// The key and the value of a step under way.

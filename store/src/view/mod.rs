@@ -20,16 +20,18 @@ mod notes;
 mod places;
 mod queue;
 mod schedules;
+mod shared;
 mod tasks;
 mod work;
 
 pub use local::StepRow;
-pub(crate) use local::{CallRow, HELD, LocalSpace, held_key, is_backed_up};
+pub(crate) use local::{CallRow, HELD, LocalSpace, held_key, is_backed_up, unused_key};
 pub(crate) use notes::{NotePartRow, VersionRow, note_key};
 pub(crate) use places::path_prefix;
 pub use queue::{Candidates, TaskStream};
 pub(crate) use queue::{Offer, offer_key, queue_key};
 pub(crate) use schedules::fired_key;
+pub(crate) use shared::skill_on_key;
 
 /// The version of the rows below. When it differs from the one in the store, all views are built anew.
 pub const VIEWS: u32 = 2;
@@ -98,6 +100,12 @@ pub(crate) enum Space {
     Retired,
     /// place → [`crate::model::Revived`]
     Revived,
+    /// name → skill
+    Skill,
+    /// place, name → nothing, skills that are on only
+    SkillOn,
+    /// place, address → site
+    Site,
 }
 
 impl Space {
@@ -137,6 +145,9 @@ impl Space {
             Self::Trash => "trash",
             Self::Retired => "archived places",
             Self::Revived => "revived places",
+            Self::Skill => "skills",
+            Self::SkillOn => "switches of skills",
+            Self::Site => "sites",
         }
     }
 }
