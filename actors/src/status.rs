@@ -22,14 +22,15 @@ use crate::{
 /// The store broke.
 pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
     let (ctx, here) = (node.ctx(), node.here());
-    let (agents, places, name, team, peers) = ctx
+    let (agents, places, name, team, peers, unsent) = ctx
         .db
         .read(move |view| {
             let agents = handlers::agents::list(view, &Sessions::default())?.agents;
             let places = view.places()?.into_iter().filter(frith_store::model::Place::is_live).count() as u64;
             let members = view.members()?.into_iter().filter(|machine| machine.id != here);
             let peers = members.map(|machine| Peer { machine: machine.id, name: machine.name }).collect();
-            Ok((agents, places, view.machine(here)?.map(|machine| machine.name).unwrap_or_default(), view.team()?, peers))
+            let (name, unsent) = (view.machine(here)?.map(|machine| machine.name).unwrap_or_default(), view.held_messages()?.len() as u64);
+            Ok((agents, places, name, view.team()?, peers, unsent))
         })
         .await?;
     let stats = ctx.db.store().stats()?;
@@ -59,6 +60,7 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
         schedules,
         next_run,
         store_given_back: stats.given_back,
+        unsent,
     })
 }
 

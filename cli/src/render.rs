@@ -408,6 +408,7 @@ mod tests {
             schedules: 2,
             next_run: Some(ago(-90)),
             store_given_back: 20 << 20,
+            unsent: 1,
         };
         let up = Shown { node: up, service: Some("/home/ada/.config/systemd/user/frith.service".parse().unwrap()) };
         insta::assert_snapshot!("status", drawn(Some(110), |paper| status(&up, paper)));

@@ -107,6 +107,8 @@ pub struct NodeStatus {
     pub next_run: Option<Timestamp>,
     /// How many bytes the store gave back to the disk since the node runs.
     pub store_given_back: u64,
+    /// How many messages are held back and not sent yet.
+    pub unsent: u64,
 }
 
 /// Another machine of the team.

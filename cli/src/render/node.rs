@@ -33,6 +33,7 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         ("agents", format!("{} of at most {}", reply.agents.len(), reply.max_agents)),
         ("places", reply.places.to_string()),
         ("schedules", schedules(reply, paper)),
+        ("unsent", unsent(reply)),
         ("store", store(reply)),
     ]);
     for info in reply.agents.iter().filter(|info| info.attention == Some(Attention::NeedsPerson)) {
@@ -45,6 +46,10 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         paper.gap();
         paper.table(["AGENT", "KIND", "PLACE", "STARTED", "STATE", "FOLDER", "WATCHED BY"], agents(reply, paper));
     }
+}
+
+fn unsent(reply: &NodeStatus) -> String {
+    if reply.unsent == 0 { String::new() } else { format!("{}, held back", count(reply.unsent, "message")) }
 }
 
 fn store(reply: &NodeStatus) -> String {
