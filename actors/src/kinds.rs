@@ -3,7 +3,7 @@
 //! The rows say what each product does; no code knows a kind by its name. What was seen of a product was seen on the
 //! terminal of the version its row names; what its documentation says, or its own text, is marked so.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::env::{folders::ProjectFile, launch_env::EnvPattern};
 
@@ -32,6 +32,8 @@ pub struct Kind {
     pub busy: Vec<String>,
     /// Patterns of its screen while it asks a person something, as whether a folder is trusted or a command may run.
     pub asks: Vec<String>,
+    /// How long its first prompt must stand before anything is typed: some show it, and ask something a moment later.
+    pub settles: Duration,
     /// The line typed when a task waits and it does not work.
     pub nudge: Option<String>,
     /// The line typed before a task that asks for a fresh context.
@@ -86,6 +88,7 @@ struct Row {
     busy: &'static [&'static str],
     asks: &'static [&'static str],
     clear: &'static str,
+    settles_s: u64,
     rules: RulesRow,
 }
 
@@ -120,9 +123,11 @@ const BUILT_IN: &[Row] = &[
             "Enter to confirm",
         ],
         clear: "/clear",
+        settles_s: 3,
         rules: RulesRow::List(".claude/settings.local.json", &["permissions", "allow"]),
     },
-    // Codex 0.171.0. Seen: the prompt, the work and the question about the folder; the flag is in its help. Its own text has
+    // Codex 0.171.0. Seen: the prompt, the work and the question about the folder, which comes more than two seconds after the
+    // first prompt; the flag is in its help. Its own text has
     // the other questions and the commands that begin anew. Its documentation (rules) says that files of rules below
     // `.codex/rules` count in a folder that is trusted, that they are about beginnings of commands, and that its dialog
     // writes to the user's own file, which is left alone.
@@ -143,6 +148,7 @@ const BUILT_IN: &[Row] = &[
             "Press enter to (confirm|continue)",
         ],
         clear: "/new",
+        settles_s: 8,
         rules: RulesRow::CommandFile(".codex/rules/frith.rules"),
     },
     // Gemini CLI 0.61.0. Seen: the prompt, the work and the question about the folder; both flags are in its help, where the
@@ -166,6 +172,7 @@ const BUILT_IN: &[Row] = &[
             r"(?m)^[\s│]*● \d+\. ",
         ],
         clear: "/clear",
+        settles_s: 3,
         rules: RulesRow::Arguments(&["--allowed-tools={}"], Some("run_shell_command({})")),
     },
     // opencode 1.18.33. Seen: the prompt and the work; the flag is in its help. Its own text has the question, and that the
@@ -182,6 +189,7 @@ const BUILT_IN: &[Row] = &[
         busy: &["esc (again to )?interrupt"],
         asks: &["Permission required", "Reject permission", "Allow once"],
         clear: "/new",
+        settles_s: 3,
         rules: RulesRow::CommandVariable("OPENCODE_PERMISSION"),
     },
     // Qwen Code 0.15.10. Seen: the prompt and the work; both flags are in its help. Its own text has the questions. Rules
@@ -204,6 +212,7 @@ const BUILT_IN: &[Row] = &[
             r"(?m)^[\s│]*● \d+\. ",
         ],
         clear: "/clear",
+        settles_s: 3,
         rules: RulesRow::Arguments(&["--allowed-tools={}"], None),
     },
 ];
@@ -231,6 +240,7 @@ fn built_in(row: &Row) -> Kind {
         asks: owned(row.asks),
         nudge: Some(NUDGE.to_owned()),
         clear: Some(row.clear.to_owned()),
+        settles: Duration::from_secs(row.settles_s),
         rules: Some(row.rules.way()),
     }
 }

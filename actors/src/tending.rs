@@ -127,15 +127,16 @@ impl Tending {
         Some((kind, waiting))
     }
 
-    /// Clears the agent's context, once for a task: that it was is written down before the task is told.
+    /// Clears the agent's context, once for a task: that it was is written down before the task is told. Answers whether the
+    /// agent is at its prompt again.
     async fn clear(&self, terminal: &TerminalRef, seeing: &mut watch::Receiver<Seen>, line: String, task: TaskId) -> Result<bool, NotNow> {
         terminals::nudge(terminal, line).await?;
+        let times = seeing.borrow_and_update().times;
         let agent = self.agent;
         if let Err(failure) = self.ctx.db.write(move |tx| Ok(fresh_context::note_cleared(tx, agent, task)?)).await {
-            tracing::error!(agent = %self.agent, %failure, "that an agent's context was cleared could not be written down");
+            tracing::error!(%agent, %failure, "that an agent's context was cleared could not be written down");
             return Ok(false);
         }
-        let times = seeing.borrow_and_update().times;
         let is_back = |seen: &Seen| seen.times > times && seen.attention == Some(Attention::AtPrompt);
         Ok(matches!(tokio::time::timeout(CLEARING, seeing.wait_for(is_back)).await, Ok(Ok(_))))
     }
@@ -179,6 +180,7 @@ impl Tending {
 fn again_after(not_now: NotNow, now: Instant) -> Option<Instant> {
     match not_now {
         NotNow::SomebodyTypes => Some(now + WHILE_TYPING),
+        NotNow::Starting(rest) => Some(now + rest),
         NotNow::NotAtPrompt | NotNow::NotRead => None,
     }
 }

@@ -30,8 +30,10 @@ use crate::env::process::{
 /// Pieces of output that may wait for the actor.
 const OUTPUT_AT_ONCE: usize = 4;
 
-/// Between a line that is typed for the node and its end.
+/// Between a line that is typed for the node and a look at what came of it.
 const BEFORE_ENTER: Duration = Duration::from_millis(200);
+/// How often it is looked for on the screen before it is sent unseen, or not at all.
+const LOOKS_BEFORE_ENTER: u32 = 5;
 
 /// The actor. Spawn it with [`TerminalArgs`].
 pub struct Terminal;
@@ -64,7 +66,7 @@ pub enum TerminalMessage {
     Resize(ViewerId, TerminalSize),
     /// A viewer goes.
     Detach(ViewerId),
-    /// Type a line for the node and send it, if the agent waits at its prompt and nobody types. Answered when it is typed.
+    /// Type a line for the node and send it, if the agent waits at its prompt and nobody types. Answered when it was sent.
     Nudge(String, RpcReplyPort<Result<(), NotNow>>),
     /// Type for the node itself; it changes no size. Answered when it is queued, not when the agent has read it.
     Type(Vec<u8>, RpcReplyPort<Result<(), InputRefused>>),
@@ -91,6 +93,8 @@ pub struct Started {
 pub enum NotNow {
     /// It does not wait at its prompt, or asks something there.
     NotAtPrompt,
+    /// It started a moment ago, and may ask something yet: look again after this long.
+    Starting(Duration),
     /// Somebody types, or has begun a line.
     SomebodyTypes,
     /// It does not read what is typed.
@@ -138,7 +142,24 @@ pub struct TerminalState {
     /// When its screen last changed, and whether it will be read for that.
     changed: Instant,
     is_to_be_read: bool,
+    /// Since when it waits at its prompt, as far as was read.
+    at_prompt: Option<Instant>,
+    /// A line was sent to it before.
+    is_nudged: bool,
+    /// A line that was typed and not sent yet.
+    unsent: Option<UnsentLine>,
     tasks: Tasks,
+}
+
+/// A line that was typed for the node and waits to be sent.
+struct UnsentLine {
+    reply: RpcReplyPort<Result<(), NotNow>>,
+    /// How it begins, and how often that stood on the screen before.
+    beginning: String,
+    before: usize,
+    /// How many questions stood there before.
+    questions: usize,
+    looks: u32,
 }
 
 enum Phase {
@@ -186,6 +207,9 @@ impl Actor for Terminal {
             keys: Keys::default(),
             changed: Instant::now(),
             is_to_be_read: false,
+            at_prompt: None,
+            is_nudged: false,
+            unsent: None,
             tasks: Tasks::default(),
         })
     }
@@ -209,7 +233,7 @@ impl Actor for Terminal {
                 let resized = state.core.detach(viewer);
                 state.resize(resized);
             }
-            TerminalMessage::Nudge(line, reply) => answer(reply, state.nudge(&myself, line)),
+            TerminalMessage::Nudge(line, reply) => state.nudge(&myself, line, reply),
             TerminalMessage::Type(bytes, reply) => answer(reply, state.write(bytes)),
             TerminalMessage::Stop(grace, reply) => state.stop(&myself, grace, reply),
             TerminalMessage::Text(reply) => answer(reply, state.core.text()),
@@ -256,13 +280,7 @@ impl TerminalState {
             }
             Reported::RepaintDue(viewer) => self.core.repaint(viewer),
             Reported::QuietDue => self.read_if_quiet(myself),
-            Reported::EnterDue => {
-                if self.write(b"\r".to_vec()).is_err() {
-                    tracing::debug!("an agent ended or stopped reading before the line typed to it was sent");
-                }
-                self.is_to_be_read = false;
-                self.read_when_quiet(myself);
-            }
+            Reported::EnterDue => self.send_line(myself),
         }
     }
 
@@ -339,6 +357,7 @@ impl TerminalState {
         }
         self.is_to_be_read = false;
         let (attention, keys) = (self.attention(), self.keys.times());
+        self.at_prompt = if attention == Some(Attention::AtPrompt) { self.at_prompt.or(Some(self.changed)) } else { None };
         self.seen.send_modify(|seen| *seen = Seen { attention, times: seen.times + 1, keys });
     }
 
@@ -346,24 +365,65 @@ impl TerminalState {
         self.patterns.as_ref().and_then(|patterns| patterns.read(&self.core.text()))
     }
 
-    /// What was read before may be old, so the screen is read again. The line and its end come apart: a program that gets
-    /// both at once takes them for pasted text and sends nothing.
-    fn nudge(&mut self, myself: &ActorRef<TerminalMessage>, line: String) -> Result<(), NotNow> {
+    /// What was read before may be old, so the screen is read again.
+    fn nudge(&mut self, myself: &ActorRef<TerminalMessage>, line: String, reply: RpcReplyPort<Result<(), NotNow>>) {
+        let may_type = self.may_type(Instant::now());
+        let beginning: String = line.chars().take(16).collect();
+        let before = self.core.text().matches(&beginning).count();
+        let questions = self.questions();
+        let typed = may_type.and_then(|()| self.write(line.into_bytes()).map_err(|_| NotNow::NotRead));
+        if let Err(not_now) = typed {
+            return answer(reply, Err(not_now));
+        }
+        // Until the line is sent, nothing else is typed.
+        self.is_to_be_read = true;
+        self.unsent = Some(UnsentLine { reply, beginning, before, questions, looks: 0 });
+        self.send_soon(myself);
+    }
+
+    fn may_type(&self, now: Instant) -> Result<(), NotNow> {
         if self.is_to_be_read || self.attention() != Some(Attention::AtPrompt) {
             return Err(NotNow::NotAtPrompt);
         }
-        if !self.keys.allow(Instant::now()) {
+        if !self.keys.allow(now) {
             return Err(NotNow::SomebodyTypes);
         }
-        self.write(line.into_bytes()).map_err(|_| NotNow::NotRead)?;
-        // Until the line is sent, nothing else is typed.
-        self.is_to_be_read = true;
+        let settles = self.patterns.as_ref().map(Patterns::settles).filter(|_| !self.is_nudged).unwrap_or_default();
+        let stood = self.at_prompt.map_or(Duration::ZERO, |since| now.duration_since(since));
+        if stood < settles { Err(NotNow::Starting(settles - stood)) } else { Ok(()) }
+    }
+
+    fn questions(&self) -> usize {
+        self.patterns.as_ref().map(|patterns| patterns.questions(&self.core.text())).unwrap_or_default()
+    }
+
+    fn send_soon(&mut self, myself: &ActorRef<TerminalMessage>) {
         let myself = myself.clone();
         self.tasks.add(tokio::spawn(async move {
             tokio::time::sleep(BEFORE_ENTER).await;
             report(&myself, Reported::EnterDue);
         }));
-        Ok(())
+    }
+
+    /// The line and its end come apart: a program that gets both at once takes them for pasted text, and a question may
+    /// have come up meanwhile, which the end would answer. So the line is sent once it is seen to stand at the prompt, or
+    /// where nothing else is shown either, as by a program that shows no keys.
+    fn send_line(&mut self, myself: &ActorRef<TerminalMessage>) {
+        let Some(mut line) = self.unsent.take() else { return };
+        let is_asked = self.questions() > line.questions;
+        let is_shown = self.core.text().matches(&line.beginning).count() > line.before;
+        line.looks += 1;
+        let is_late = line.looks >= LOOKS_BEFORE_ENTER;
+        let may_send = !is_asked && (is_shown || (is_late && self.attention() == Some(Attention::AtPrompt)));
+        if !may_send && !is_late && !is_asked {
+            self.unsent = Some(line);
+            return self.send_soon(myself);
+        }
+        let sent = if may_send { self.write(b"\r".to_vec()).map_err(|_| NotNow::NotRead) } else { Err(NotNow::NotAtPrompt) };
+        self.is_nudged |= sent.is_ok();
+        answer(line.reply, sent);
+        self.is_to_be_read = false;
+        self.read_when_quiet(myself);
     }
 
     fn write(&mut self, bytes: Vec<u8>) -> Result<(), InputRefused> {
@@ -828,5 +888,19 @@ mod tests {
         assert_eq!(nudge("at once again").await, Err(NotNow::NotAtPrompt));
         bench.await_text(&mut viewing, "y, a task waits").await;
         until(&mut seeing, Attention::AtPrompt).await;
+    }
+
+    /// As one that shows its prompt and then asks whether its folder is trusted.
+    #[tokio::test]
+    async fn a_line_whose_prompt_becomes_a_question_is_not_sent() {
+        let (bench, mut seeing) = Bench::reading(Arc::new(RealProcesses::new()), Some(prompting())).await;
+        let script = "stty -icanon -echo; echo 'ready>'; head -c 1 >/dev/null; echo 'allow? [y/n]'; while c=$(head -c 1 | od -An -c); do echo \"key $c\"; done";
+        bench.start(script).await.unwrap();
+        until(&mut seeing, Attention::AtPrompt).await;
+        let nudged = bench.ask(|reply| TerminalMessage::Nudge("a task waits".into(), reply)).await;
+        assert_eq!(nudged, Err(NotNow::NotAtPrompt));
+        until(&mut seeing, Attention::NeedsPerson).await;
+        let text = bench.ask(TerminalMessage::Text).await;
+        assert!(!text.contains("\\n") && !text.contains("\\r"), "{text}");
     }
 }

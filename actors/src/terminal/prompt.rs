@@ -46,6 +46,7 @@ pub struct Patterns {
     ready: Option<Regex>,
     busy: Vec<Regex>,
     asks: Vec<Regex>,
+    settles: Duration,
 }
 
 /// A pattern that is none.
@@ -65,7 +66,22 @@ impl Patterns {
     /// One of them is none.
     pub fn of(kind: &Kind) -> Result<Self, NoPattern> {
         let all = |patterns: &[String]| patterns.iter().map(|pattern| read(pattern)).collect::<Result<Vec<_>, _>>();
-        Ok(Self { ready: kind.ready.as_deref().map(read).transpose()?, busy: all(&kind.busy)?, asks: all(&kind.asks)? })
+        Ok(Self {
+            ready: kind.ready.as_deref().map(read).transpose()?,
+            busy: all(&kind.busy)?,
+            asks: all(&kind.asks)?,
+            settles: kind.settles,
+        })
+    }
+
+    /// How long the first prompt after a start must stand before anything is typed.
+    pub(super) fn settles(&self) -> Duration {
+        self.settles
+    }
+
+    /// How many questions stand on a screen, those that were answered among them.
+    pub(super) fn questions(&self, screen: &str) -> usize {
+        self.asks.iter().map(|pattern| pattern.find_iter(screen).count()).sum()
     }
 
     /// What a screen says. A question that stands above the prompt was answered: what is lower on the screen is later.

@@ -90,6 +90,7 @@ pub const KEYS: &[Key] = &[
     key("launch.*.ready", Shape::Text, "", "a pattern of its screen while it waits at its prompt"),
     key("launch.*.busy", Shape::Texts, "[]", "patterns of its screen while it works, though its prompt may be shown"),
     key("launch.*.asks", Shape::Texts, "[]", "patterns of its screen while it asks a person something: nothing is typed then"),
+    key("launch.*.settles", Shape::Span, "", "how long its first prompt must stand before anything is typed"),
     key("launch.*.nudge", Shape::Text, "", "the line typed when a task waits and it does not work"),
     key("launch.*.clear", Shape::Text, "", "the line typed before a task that asks for a fresh context"),
     key("launch.*.rules_args", Shape::Texts, "[]", "arguments that give it a permission rule, with {} for the rule"),
