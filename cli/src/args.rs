@@ -245,10 +245,10 @@ pub enum Memory {
     #[command(after_help = "Example:\n  frith memory get\n  frith memory get build-steps.md -w my-app")]
     Get(memory::Load),
     #[command(
-        after_help = "Example:\n  frith memory set build-steps.md \"Run make.\"\n  frith memory set build-steps.md --base 3fa9c1d2 < steps.md\n\nWithout `--base` a person's save replaces what is current, and says what that was. Two saves of one base\nare both kept, and `frith memory get` shows both, until a save names both."
+        after_help = "Example:\n  frith memory set build-steps.md \"Run make.\"\n  frith memory set build-steps.md --base 3fa9c1d2 < steps.md\n\nWithout `--base` a person's save replaces what is current, and says what that was. Two saves of one base are both kept, and `frith memory get` shows both, until a save names both."
     )]
     Set(memory::Save),
-    #[command(after_help = "Example:\n  frith memory delete build-steps.md")]
+    #[command(after_help = "Example:\n  frith memory delete build-steps.md\n\n`--yes` (`-y`) does not ask before it.")]
     Delete(memory::Delete),
 }
 
