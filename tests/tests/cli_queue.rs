@@ -48,6 +48,24 @@ fn d07_tasks_added_at_once_are_all_there() {
     assert_eq!(listed, titles.into_iter().collect());
 }
 
+/// A task that has been in several places stands in one list, once.
+#[test]
+fn d17_a_task_is_listed_once_wherever_it_has_been() {
+    let sandbox = Sandbox::new();
+    sandbox.workspace("app");
+    let task = sandbox.task("app", "well travelled");
+    for fork in ["one", "two"] {
+        let _ = sandbox.frith(["fork", "create", "app", "--name", fork]).ok();
+        let _ = sandbox.frith(["task", "move", &task, "--to", fork]).ok();
+        let _ = sandbox.frith(["task", "status", &task, "blocked"]).ok();
+        let _ = sandbox.frith(["task", "status", &task, "completed"]).ok();
+        let _ = sandbox.frith(["fork", "merge", fork, "--yes"]).ok();
+    }
+    assert_eq!(sandbox.titles("app"), ["well travelled"]);
+    let shown = sandbox.show_place("app");
+    assert_eq!((&shown["tasks"]["completed"], &shown["unfinishedTasks"]), (&1.into(), &0.into()));
+}
+
 #[test]
 fn d08_a_killed_holders_task_is_offered_again() {
     let sandbox = Sandbox::new();
