@@ -1,61 +1,68 @@
 //! What is done rarely: once when a node starts, and then every day. So far that is emptying the trash.
 //!
-//! Each step decides again in its own transaction, so what was taken out of the trash meanwhile stays.
+//! Each step decides again in its own transaction, so what was taken out of the trash meanwhile stays; and one thing that
+//! cannot be taken away keeps no other from going.
 
 use std::time::Duration;
 
 use frith_store::{
     error::Failure,
     id::{PlaceId, TaskId},
-    rules::trash::emptied_before,
-    time::Timestamp,
 };
 
-use crate::{ctx::Ctx, handlers::trash, task::Owned};
+use crate::{
+    ctx::Ctx,
+    handlers::trash::{Item, look_through, purge_place, purge_tasks},
+    task::Owned,
+};
 
 /// Between two rounds.
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many tasks go in one transaction, so that a write that waits has its turn.
 const AT_ONCE: usize = 100;
 
-/// Takes care until it is dropped.
-pub fn take_care(ctx: Ctx) -> Owned {
+/// Takes care until it is dropped. The first look is over when this returns; what it found goes after that.
+pub async fn take_care(ctx: Ctx) -> Owned {
+    let mut due = look(&ctx).await;
     Owned::spawn(async move {
         loop {
-            match empty_trash(&ctx).await {
-                Ok((0, 0)) => {}
-                Ok((tasks, places)) => tracing::info!(tasks, places, "what was deleted long enough ago went for good"),
-                Err(failure) => tracing::warn!(%failure, "the trash could not be emptied, and is tried again tomorrow"),
-            }
+            empty_trash(&ctx, due).await;
             tokio::time::sleep(EVERY).await;
+            due = look(&ctx).await;
         }
     })
 }
 
-/// Takes everything away that was deleted long enough ago. Answers how many tasks and places.
-///
-/// # Errors
-/// The store broke.
-pub async fn empty_trash(ctx: &Ctx) -> Result<(usize, usize), Failure> {
-    let before = emptied_before(ctx.db.now());
-    let due = ctx.db.read(move |view| Ok((view.tasks_deleted_before(before)?, view.places_deleted_before(before)?)));
-    let (tasks, places) = due.await?;
-    let mut purged = tasks.len();
-    purge(ctx, tasks, None, before).await?;
-    for place in &places {
-        let place = *place;
-        let tasks = ctx.db.read(move |view| Ok(view.all_tasks(place)?)).await?;
-        purged += tasks.len();
-        purge(ctx, tasks, Some(place), before).await?;
-        ctx.db.write(move |tx| trash::purge_place(tx, place, before)).await?;
-    }
-    Ok((purged, places.len()))
+async fn look(ctx: &Ctx) -> Vec<Item> {
+    ctx.db.write(look_through).await.unwrap_or_else(|failure| {
+        tracing::warn!(%failure, "the trash could not be looked through, which is tried again tomorrow");
+        Vec::new()
+    })
 }
 
-async fn purge(ctx: &Ctx, tasks: Vec<TaskId>, place: Option<PlaceId>, before: Timestamp) -> Result<(), Failure> {
-    for tasks in tasks.chunks(AT_ONCE) {
-        let tasks = tasks.to_vec();
-        ctx.db.write(move |tx| trash::purge_tasks(tx, &tasks, place, before)).await?;
+async fn empty_trash(ctx: &Ctx, due: Vec<Item>) {
+    let tasks: Vec<TaskId> = due.iter().filter_map(|item| if let Item::Task(task) = item { Some(*task) } else { None }).collect();
+    let places = due.iter().filter_map(|item| if let Item::Place(place) = item { Some(*place) } else { None });
+    for some in tasks.chunks(AT_ONCE) {
+        let some = some.to_vec();
+        told(ctx.db.write(move |tx| purge_tasks(tx, &some)).await);
     }
+    for place in places {
+        told(empty(ctx, place).await);
+    }
+    if !due.is_empty() {
+        tracing::info!(tasks = tasks.len(), places = due.len() - tasks.len(), "what was deleted long enough ago went for good");
+    }
+}
+
+/// Takes a place away, some tasks at a time.
+async fn empty(ctx: &Ctx, place: PlaceId) -> Result<(), Failure> {
+    while ctx.db.write(move |tx| purge_place(tx, place, AT_ONCE)).await? {}
     Ok(())
+}
+
+fn told(purged: Result<(), Failure>) {
+    if let Err(failure) = purged {
+        tracing::warn!(%failure, "something in the trash could not be taken away, and stays");
+    }
 }

@@ -82,7 +82,7 @@ impl Node {
         let (machine, _) = Actor::spawn(None, Machine, ctx.clone()).await?;
         tokio::spawn(ctx.db.keep_up());
         tokio::spawn(ctx.db.sweep_blobs());
-        let care = Arc::new(take_care(ctx.clone()));
+        let care = Arc::new(take_care(ctx.clone()).await);
         let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)), _care: care };
         node.clear_up().await?;
         // Schedules come last, so that no run is made on what a crash left half done.

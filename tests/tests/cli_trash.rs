@@ -55,23 +55,41 @@ fn a_task_in_the_trash_holds_up_no_merge_and_goes_along() {
     assert_eq!(sandbox.titles("app"), ["not needed"]);
 }
 
+/// Starts the node as on this day, and ends it once it answers.
+fn node_on(sandbox: &Sandbox, day: &str) {
+    let _ = sandbox.frith(["down"]).ok();
+    sandbox.wait_for_no_node();
+    let _ = sandbox.call(["up"]).env("FRITH_CLOCK", format!("{day}T12:00:00Z")).run().ok();
+}
+
 #[test]
-fn what_was_deleted_a_month_ago_goes_for_good_when_the_node_starts() {
+fn what_was_deleted_a_month_ago_goes_for_good_at_the_second_look() {
     let sandbox = Sandbox::new();
+    sandbox.script_kind();
     sandbox.workspace("app");
     let _ = sandbox.frith(["workspace", "create", "gone", "--folder", &sandbox.folder("gone").to_string_lossy()]).ok();
     let place: PlaceId = sandbox.show_place("gone")["id"].as_str().unwrap().parse().unwrap();
     let within = sandbox.task("gone", "goes with its place");
     let (old, new) = (sandbox.task("app", "old"), sandbox.task("app", "new"));
-    let _ = sandbox.frith(["task", "delete", &new, "--yes"]).ok();
+    let _ = sandbox.frith(["agents", "launch", "gone", "--kind", "idle"]).ok();
+    let agent = sandbox.frith(["agents", "stop", "gone", "--json"]).ok().json()["agent"]["id"].as_str().unwrap().to_owned();
     let old_id: TaskId = old.parse().unwrap();
-    seed::write(&sandbox, Timestamp::from_ms(1_700_000_000_000), move |tx| {
+    let deleted = Timestamp::from_ms(1_700_000_000_000);
+    seed::write(&sandbox, deleted, move |tx| {
         let by = By::Person("ada".into());
         tx.delete_task(old_id, &by)?;
         Ok(tx.set_place(place, PlaceEdit { deleted: Some(Some(tx.now())), ..PlaceEdit::default() }, &by)?)
     });
     let unknown = |task: &str| sandbox.frith(["task", "show", task]).stderr.contains("no task");
+    node_on(&sandbox, "2023-11-16");
+    node_on(&sandbox, "2023-12-20");
+    assert!(!unknown(&old) && !unknown(&within), "one look takes nothing away");
+    let _ = sandbox.frith(["task", "delete", &new, "--yes"]).ok();
+    node_on(&sandbox, "2023-12-21");
     wait_for("the trash is emptied", || (unknown(&old) && unknown(&within)).then_some(()));
+    let shown = sandbox.frith(["agents", "sessions", "--all", "--json"]).ok().json();
+    assert_eq!(shown["agents"][0]["agent"]["id"], agent.as_str(), "what ran there is still told");
+    let _ = sandbox.frith(["agents", "show", &agent]).ok();
     let listed = sandbox.frith(["workspace", "list", "--all"]).ok();
     assert!(!listed.stdout.contains("gone"), "{}", listed.transcript());
     assert_eq!(sandbox.show_task(&new)["task"]["deleted"]["by"]["person"], "ada", "one that was just deleted stays");
@@ -79,6 +97,20 @@ fn what_was_deleted_a_month_ago_goes_for_good_when_the_node_starts() {
     let _ = sandbox.frith(["workspace", "create", "gone", "--folder", &folder]).ok();
     let _ = sandbox.frith(["down"]).ok();
     let _ = sandbox.frith(["status"]).ok();
+}
+
+#[test]
+fn what_was_taken_meanwhile_is_not_taken_back() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.folder("shared").to_string_lossy().into_owned();
+    let make = |name: &str| sandbox.frith(["workspace", "create", name, "--folder", &folder, "--quiet"]).ok().id();
+    let first = make("first");
+    let _ = sandbox.frith(["workspace", "delete", "first", "--yes"]).ok();
+    let second = make("second");
+    let folder_taken = sandbox.frith(["workspace", "unarchive", &first]).ends_with(1);
+    let _ = sandbox.frith(["workspace", "set", &second, "--name", "first"]).ok();
+    let name_taken = sandbox.frith(["workspace", "unarchive", &first]).ends_with(1);
+    insta::assert_snapshot!(sandbox.transcript([&folder_taken, &name_taken]));
 }
 
 /// Times differ from run to run, so the words are compared and the numbers are checked to be there.

@@ -67,7 +67,8 @@ fn unknown(named: &AgentRef) -> Refusal {
 /// # Errors
 /// The rows cannot be read.
 pub fn info(view: &View<'_>, agent: Agent) -> Result<AgentInfo, Failure> {
-    let place = agent.place.map(|place| view.require_place(place)).transpose()?;
+    // The place of an agent that ended long ago may be gone for good.
+    let place = agent.place.map(|place| view.place(place)).transpose()?.flatten();
     Ok(AgentInfo { place: place.as_ref().map(name), machine: machine_name(view, &agent)?, attached: 0, attention: None, agent })
 }
 

@@ -22,7 +22,9 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// # Errors
 /// The place is none the caller may see.
 pub fn stats(view: &View<'_>, caller: &Caller, request: &Stats, now: Timestamp) -> Result<PlaceStats, Failure> {
-    let place = caller.place(view, request.place.as_ref())?;
+    let asked = caller.place(view, request.place.as_ref())?;
+    let place = view.require_place(view.resolve(asked.id)?)?;
+    caller.may_touch(view, &place)?;
     let since = request.days.map(|days| Timestamp::from_ms(now.ms().saturating_sub(i64::from(days) * DAY_MS)));
     let period = Period { since, now };
     let (mut figures, mut messages) = (Figures::default(), 0);

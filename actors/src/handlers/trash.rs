@@ -1,14 +1,15 @@
 //! The trash: tasks that go there, come back, and after their days go for good with the places that were deleted.
 
+use std::collections::BTreeMap;
+
 use frith_store::{
     error::Failure,
     id::{PlaceId, TaskId, TaskRef},
     model::Task,
     rules::{
         moves::Standing,
-        trash::{DAYS_IN_TRASH, can_delete, can_restore},
+        trash::{DAYS_IN_TRASH, Look, Noted, can_delete, can_restore, emptied_before, look},
     },
-    time::Timestamp,
     tx::Tx,
     view::View,
 };
@@ -58,36 +59,77 @@ fn records(view: &View<'_>, tasks: &[TaskId]) -> Result<Vec<Task>, Failure> {
     tasks.iter().map(|id| view.require_task(*id)).collect()
 }
 
-/// Takes those of these tasks away for good that are in the trash since before `before`, or whose place `place` is.
+/// What is in the trash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Item {
+    /// A task.
+    Task(TaskId),
+    /// A place, with all its tasks.
+    Place(PlaceId),
+}
+
+impl Item {
+    fn key(self) -> Vec<u8> {
+        match self {
+            Self::Task(id) => [&[1], &id.as_bytes()[..]].concat(),
+            Self::Place(id) => [&[2], &id.as_bytes()[..]].concat(),
+        }
+    }
+}
+
+/// Looks at everything in the trash, notes what there is to note, and answers what goes for good.
 ///
 /// # Errors
 /// The store broke.
-pub fn purge_tasks(tx: &mut Tx<'_>, tasks: &[TaskId], place: Option<PlaceId>, before: Timestamp) -> Result<(), Failure> {
-    if place.map_or(Ok(false), |place| is_over(tx, place, before).map(|over| !over))? {
-        return Ok(());
+pub fn look_through(tx: &mut Tx<'_>) -> Result<Vec<Item>, Failure> {
+    let now = tx.now();
+    let tasks = tx.tasks_deleted_before(emptied_before(now))?.into_iter().map(|(id, at)| (Item::Task(id), at, at));
+    let places = tx.places_deleted()?.into_iter().map(|(id, at)| (Item::Place(id), at, now));
+    let mut notes: BTreeMap<Vec<u8>, Noted> = tx.trash_notes()?.into_iter().collect();
+    let mut due = Vec::new();
+    for (item, deleted, since) in tasks.chain(places) {
+        let known = notes.remove(&item.key());
+        match look(deleted, known.unwrap_or(Noted { since, due: None }), now) {
+            Look::Purge => due.push(item),
+            Look::Note(noted) if known != Some(noted) => tx.note_trash(&item.key(), Some(noted))?,
+            Look::Note(_) => {}
+        }
     }
+    // What is left was taken out of the trash.
+    notes.keys().try_for_each(|key| tx.note_trash(key, None))?;
+    Ok(due)
+}
+
+/// Takes those of these tasks away for good that are still in the trash.
+///
+/// # Errors
+/// The store broke.
+pub fn purge_tasks(tx: &mut Tx<'_>, tasks: &[TaskId]) -> Result<(), Failure> {
     for id in tasks {
-        let Some(task) = tx.task(*id)? else { continue };
-        let own = task.deleted.is_some_and(|trashed| trashed.at < before);
-        let with_place = place.map_or(Ok(false), |place| Ok::<_, Failure>(tx.resolve(task.place)? == place))?;
-        if own || with_place {
+        if tx.task(*id)?.is_some_and(|task| task.deleted.is_some()) {
             tx.purge_task(*id)?;
+            tx.note_trash(&Item::Task(*id).key(), None)?;
         }
     }
     Ok(())
 }
 
-/// Takes a place away for good that is in the trash since before `before` and has no task any more.
+/// Takes the first so many tasks of a place away for good, and then the place, if it is still in the trash. Answers whether
+/// there is more of it.
 ///
 /// # Errors
 /// The store broke.
-pub fn purge_place(tx: &mut Tx<'_>, place: PlaceId, before: Timestamp) -> Result<(), Failure> {
-    if is_over(tx, place, before)? && tx.all_tasks(place)?.is_empty() {
-        tx.purge_place(place)?;
+pub fn purge_place(tx: &mut Tx<'_>, place: PlaceId, most: usize) -> Result<bool, Failure> {
+    if tx.place(place)?.is_none_or(|place| place.deleted.is_none()) {
+        return Ok(false);
     }
-    Ok(())
-}
-
-fn is_over(view: &View<'_>, place: PlaceId, before: Timestamp) -> Result<bool, Failure> {
-    Ok(view.place(place)?.is_some_and(|place| place.deleted.is_some_and(|at| at < before)))
+    let tasks = tx.some_tasks(place, most + 1)?;
+    for task in tasks.iter().take(most) {
+        tx.purge_task(*task)?;
+    }
+    if tasks.len() <= most {
+        tx.purge_place(place)?;
+        tx.note_trash(&Item::Place(place).key(), None)?;
+    }
+    Ok(tasks.len() > most)
 }

@@ -236,7 +236,7 @@ pub fn archive(tx: &mut Tx<'_>, caller: &Caller, request: &workspace::Archive) -
 /// Makes a workspace writable again, or takes it out of the trash.
 ///
 /// # Errors
-/// It is neither archived nor deleted, or its name was taken meanwhile.
+/// It is neither archived nor deleted, or its name or its folder was taken meanwhile.
 pub fn unarchive(tx: &mut Tx<'_>, caller: &Caller, request: &workspace::Unarchive) -> Result<PlaceInfo, Failure> {
     let place = match caller.place(tx, Some(&request.place)) {
         Err(Failure::Refused(refusal)) => match *refusal {
@@ -246,6 +246,9 @@ pub fn unarchive(tx: &mut Tx<'_>, caller: &Caller, request: &workspace::Unarchiv
         found => found?,
     };
     can_revive(&place, live_named(tx, &place.name)?.as_ref())?;
+    if let Some(folder) = tx.folder(place.id, caller.here)? {
+        require_free(tx, caller.here, &RealFolder(folder), place.id)?;
+    }
     let edit = PlaceEdit { archived: Some(false), deleted: Some(None), ..PlaceEdit::default() };
     tx.set_place(place.id, edit, &caller.by())?;
     info(tx, caller.here, &tx.require_place(place.id)?)

@@ -12,7 +12,8 @@ use crate::{
 impl Deriver<'_> {
     /// Removes the rows of a task.
     pub(crate) fn forget_task(&self, task: TaskId) -> Result<(), StoreError> {
-        if let Some(row) = self.view().task_row(task)? {
+        let row = self.view().task_row(task)?;
+        if let Some(row) = &row {
             self.leave(&row.task)?;
             self.delete(&queue_key(&row.task))?;
         }
@@ -22,7 +23,7 @@ impl Deriver<'_> {
         for space in [Space::Message, Space::History, Space::Attachment] {
             self.delete_all(&space.key().bytes(task.as_bytes()))?;
         }
-        Ok(())
+        row.map_or(Ok(()), |row| self.look_at_task(self.view().resolve(row.task.place)?, task))
     }
 
     /// Removes the rows of a place without tasks, and those of what it shared. What logs say of it stays, as the logs do.

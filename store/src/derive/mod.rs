@@ -27,12 +27,14 @@ pub(crate) use task::FreshRecords;
 pub struct Deriver<'a> {
     rows: &'a dyn RowsMut,
     blobs: &'a dyn Blobs,
+    /// Whether each row is followed at once to what depends on many: not while all are built anew.
+    follows: bool,
 }
 
 impl<'a> Deriver<'a> {
     /// Writes to `rows`, taking long texts from `blobs`.
     pub fn new(rows: &'a dyn RowsMut, blobs: &'a dyn Blobs) -> Self {
-        Self { rows, blobs }
+        Self { rows, blobs, follows: true }
     }
 
     /// Derives everything again that follows from one document; a log's entries are derived one by one instead.

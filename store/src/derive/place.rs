@@ -8,8 +8,8 @@ use crate::{
         trash::{Mark, Retirement, read_marks},
     },
     error::StoreError,
-    id::{MachineId, PlaceId},
-    model::{Merged, PlaceKind, Revived},
+    id::{MachineId, PlaceId, TaskId},
+    model::{Merged, PlaceKind, Revived, Work},
     rows::{Key, Table, get_as},
     text::PathText,
     view::{MergedRow, RetiredRow, SeatRow, Space},
@@ -53,10 +53,40 @@ impl Deriver<'_> {
     /// Looks again whether a place that was archived or deleted has work that was not known then. A merged fork's work is its
     /// parent's.
     pub(super) fn look_for_work(&self, place: PlaceId) -> Result<(), StoreError> {
-        let Some(retired): Option<RetiredRow> = self.view().row(Space::Retired, place.as_bytes())? else { return Ok(()) };
-        let key = Space::Revived.key().bytes(place.as_bytes());
+        let Some(retired) = self.retired_row(place)? else { return Ok(()) };
         let merged = self.view().merged(place)?.is_some();
         let work = if merged { None } else { self.view().unseen_work(place, &retired.seen)? };
+        self.revive(place, retired, work)
+    }
+
+    /// The same after one task of the place changed, or left it, which costs nothing however many tasks there are, unless
+    /// that task is the work by which the place is live.
+    pub(super) fn look_at_task(&self, place: PlaceId, task: TaskId) -> Result<(), StoreError> {
+        let Some(retired) = self.retired_row(place)? else { return Ok(()) };
+        let known = self.view().revived(place)?.map(|revived| revived.work);
+        if known == Some(Work::Task(task)) {
+            return self.look_for_work(place);
+        }
+        let is_there = self.view().task(task)?.map_or(Ok(false), |task| self.view().resolve(task.place).map(|at| at == place))?;
+        let earlier = known.is_none_or(|known| Work::Task(task) < known);
+        if is_there && earlier && self.view().is_unseen(task, &retired.seen)? {
+            return self.revive(place, retired, Some(Work::Task(task)));
+        }
+        Ok(())
+    }
+
+    /// Looks at every place that was archived or deleted, once all rows are there.
+    pub(super) fn look_at_retired_places(&self) -> Result<(), StoreError> {
+        let places = self.view().ids(&Space::Retired.key(), Space::Retired)?;
+        places.into_iter().try_for_each(|place| self.look_for_work(PlaceId::from_bytes(place)))
+    }
+
+    fn retired_row(&self, place: PlaceId) -> Result<Option<RetiredRow>, StoreError> {
+        if self.follows { self.view().row(Space::Retired, place.as_bytes()) } else { Ok(None) }
+    }
+
+    fn revive(&self, place: PlaceId, retired: RetiredRow, work: Option<Work>) -> Result<(), StoreError> {
+        let key = Space::Revived.key().bytes(place.as_bytes());
         match work {
             Some(work) => self.put(Space::Revived, &key, &Revived { retired: retired.at, by: retired.by, work })?,
             None => self.delete(&key)?,

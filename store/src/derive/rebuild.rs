@@ -23,6 +23,7 @@ const CLEARED_AT_ONCE: usize = 4_096;
 /// # Errors
 /// The rows cannot be read or written.
 pub fn rebuild(deriver: Deriver<'_>, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<(DocId, StoreError)>, StoreError> {
+    let deriver = Deriver { follows: false, ..deriver };
     let documents = facts::documents(deriver.rows)?;
     let total = documents.len() as u64;
     let mut left_out = Vec::new();
@@ -48,6 +49,7 @@ pub fn rebuild(deriver: Deriver<'_>, progress: &mut dyn FnMut(u64, u64)) -> Resu
             left_out.push((id, error));
         }
     }
+    Deriver { follows: true, ..deriver }.look_at_retired_places()?;
     Ok(left_out)
 }
 

@@ -62,6 +62,7 @@ impl Deriver<'_> {
         let mut row = old.clone();
         if row.task.deleted.is_some() {
             row.task.deleted = self.still_deleted(task)?;
+            row.task.holder = if row.task.deleted.is_some() { None } else { self.holder_by(row.taken)? };
         }
         row.task.messages = thread.messages;
         row.task.changed = row.task.changed.max(thread.latest);
@@ -76,7 +77,8 @@ impl Deriver<'_> {
         if row.task.deleted.is_none() {
             row.task.holder = self.holder_by(row.taken)?;
         }
-        self.replace(Some(old), row)
+        // No document changed, so nothing that depends on one has to be looked at.
+        if old == row { Ok(()) } else { self.exchange_rows(Some(old), &row) }
     }
 
     fn assemble(&self, document: &Document, id: TaskId, state: TaskState, thread: Thread) -> Result<TaskRow, StoreError> {
@@ -136,11 +138,12 @@ impl Deriver<'_> {
 
     /// Puts a task's record in the place of the one before, with everything that is found by it.
     fn replace(&self, old: Option<TaskRow>, new: TaskRow) -> Result<(), StoreError> {
+        let task = new.task.id;
         let places = [Some(new.task.place), old.as_ref().map(|old| old.task.place).filter(|place| *place != new.task.place)];
         if old.as_ref() != Some(&new) {
             self.exchange_rows(old, &new)?;
         }
-        places.into_iter().flatten().try_for_each(|place| self.look_for_work(self.view().resolve(place)?))
+        places.into_iter().flatten().try_for_each(|place| self.look_at_task(self.view().resolve(place)?, task))
     }
 
     fn exchange_rows(&self, old: Option<TaskRow>, new: &TaskRow) -> Result<(), StoreError> {

@@ -34,6 +34,9 @@ impl Refusal {
     fn id_hint(&self) -> Option<String> {
         Some(match self {
             Self::TooShort { what, .. } | Self::Unknown { what, .. } => format!("`{}` shows them", what.list_command()),
+            Self::Ambiguous { what: What::Place, given, ids } if ids.iter().all(|id| !id.starts_with(given.as_str())) => {
+                "name one by its id, or as `frith workspace list` shows it".into()
+            }
             Self::Ambiguous { .. } => "give more characters of the one that is meant".into(),
             Self::NoPlaceHere { .. } => "name one (`frith workspace list` shows them), or run `frith quickstart` in this folder".into(),
             _ => return None,
@@ -48,7 +51,9 @@ impl Refusal {
             Self::BadName { fault: NameFault::Blank, .. } => "give it one, or a folder after which it is called: `--folder .`".into(),
             Self::BadName { fault: NameFault::Reserved, .. } => "choose another name".into(),
             Self::BadName { .. } => "a name is letters and digits joined by single hyphens, such as `my-app`".into(),
-            Self::NameTaken { .. } => "choose another name".into(),
+            Self::NameTaken { place } => {
+                format!("choose another name, or give that one another: `frith workspace set {} --name <name>`", place.id.short())
+            }
             Self::Archived { place } => format!("`frith workspace unarchive {}` makes it writable", place.name),
             Self::InTrash { place } => format!("`frith workspace unarchive {}` takes it back", place.id.short()),
             Self::AlreadyMerged { parent, .. } => format!("its tasks are in `{}`", parent.name),

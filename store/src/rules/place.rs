@@ -217,7 +217,7 @@ pub fn can_retire(place: &Place, forks: &[Place], verb: &str) -> Result<RetirePl
 /// # Errors
 /// It is neither archived nor deleted, or its name was taken.
 pub fn can_revive(place: &Place, holder: Option<&Place>) -> Result<RetirePlan, Refusal> {
-    if !place.archived && place.deleted.is_none() {
+    if !place.archived && place.deleted.is_none() && place.revived.is_none() {
         return Err(Refusal::NotArchived { place: named(place) });
     }
     match holder.filter(|holder| holder.id != place.id) {

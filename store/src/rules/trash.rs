@@ -1,5 +1,7 @@
 //! The trash of tasks (forks.md, "Workspace"): what may go there, what may come back, when it is emptied.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     in_the_way,
     moves::{Standing, holding_agent},
@@ -56,9 +58,45 @@ fn each(tasks: &[Standing], check: impl Fn(&Standing) -> Result<(), Refusal>) ->
     Ok(plan)
 }
 
-/// What was deleted before this moment goes for good.
+/// What was deleted before this moment may go for good.
 pub fn emptied_before(now: Timestamp) -> Timestamp {
-    Timestamp::from_ms(now.ms().saturating_sub(i64::from(DAYS_IN_TRASH) * 24 * 60 * 60 * 1000))
+    Timestamp::from_ms(now.ms().saturating_sub(i64::from(DAYS_IN_TRASH) * DAY_MS))
+}
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// How long after the look that found something due another look may find so too. A clock that is wrong for an evening
+/// empties nothing.
+const SECOND_LOOK_MS: i64 = 20 * 60 * 60 * 1000;
+
+/// What this machine has noted of something in the trash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {
+    /// When it was first seen there; anew after it was out of it.
+    pub since: Timestamp,
+    /// When it was first found that its days are over.
+    pub due: Option<Timestamp>,
+}
+
+/// What comes of a look at something in the trash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It stays, and this is noted.
+    Note(Noted),
+    /// It goes for good.
+    Purge,
+}
+
+/// Looks at something that was deleted at `deleted`: it goes when it was in the trash for its days, by the deletion's own
+/// time and by what this machine saw of it, and a second look a day later says so too.
+pub fn look(deleted: Timestamp, noted: Noted, now: Timestamp) -> Look {
+    let noted = Noted { since: noted.since.min(now), ..noted };
+    let over = |since: Timestamp| since < emptied_before(now);
+    match noted.due {
+        _ if !over(deleted) || !over(noted.since) => Look::Note(Noted { due: None, ..noted }),
+        Some(due) if now.ms().saturating_sub(due.ms()) >= SECOND_LOOK_MS => Look::Purge,
+        Some(_) => Look::Note(noted),
+        None => Look::Note(Noted { due: Some(now), ..noted }),
+    }
 }
 
 #[cfg(test)]
@@ -102,9 +140,29 @@ mod tests {
         assert!(matches!(can_delete(&[standing(task(3, &archived, Status::NotStarted), &archived)]), Err(Refusal::Archived { .. })));
     }
 
+    /// Looks once a day at something that was deleted on day 1, until it goes; answers on which day.
+    fn goes_on(days: impl IntoIterator<Item = i64>) -> Option<i64> {
+        let (mut noted, deleted) = (None, Timestamp::from_ms(DAY_MS));
+        for day in days {
+            let now = Timestamp::from_ms(day * DAY_MS);
+            match look(deleted, noted.unwrap_or(Noted { since: now, due: None }), now) {
+                Look::Note(now) => noted = Some(now),
+                Look::Purge => return Some(day),
+            }
+        }
+        None
+    }
+
     #[test]
-    fn the_trash_is_emptied_after_thirty_days() {
-        let day = 24 * 60 * 60 * 1000;
-        assert_eq!(emptied_before(Timestamp::from_ms(31 * day)), Timestamp::from_ms(day));
+    fn what_was_deleted_goes_after_thirty_days_and_two_looks() {
+        assert_eq!(goes_on(1..100), Some(33));
+        assert_eq!(goes_on(60..100), Some(92), "what is seen late has its days from then on");
+        assert_eq!(goes_on([1, 2, 3]), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_for_a_day_empties_nothing() {
+        assert_eq!(goes_on([1, 2, 3_000, 3, 4]), None);
+        assert_eq!(goes_on((1..5).chain([3_000]).chain(5..100)), Some(33));
     }
 }

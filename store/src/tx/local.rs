@@ -10,6 +10,7 @@ use crate::{
     id::CallId,
     model::HeldMessage,
     rows::{Key, Scan, Table, id_at, put_as},
+    rules::trash::Noted,
     time::Timestamp,
     view::{CallRow, HELD, LocalSpace, held_key},
 };
@@ -62,6 +63,21 @@ impl Tx<'_> {
     pub fn clear_step(&mut self, key: &[u8]) -> Result<(), StoreError> {
         self.desk.writes += 1;
         self.rows.delete(Table::Local, LocalSpace::Step.key().bytes(key).as_slice())
+    }
+
+    /// Notes something of what is in the trash; none forgets it.
+    ///
+    /// # Errors
+    /// The row cannot be written.
+    pub fn note_trash(&mut self, key: &[u8], noted: Option<Noted>) -> Result<(), StoreError> {
+        let key = LocalSpace::Trash.key().bytes(key);
+        match noted {
+            Some(noted) => self.put_local(&key, "notes of the trash", &noted),
+            None => {
+                self.desk.writes += 1;
+                self.rows.delete(Table::Local, key.as_slice())
+            }
+        }
     }
 
     /// Holds a message back until it is due.

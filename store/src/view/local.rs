@@ -8,6 +8,7 @@ use crate::{
     id::{BlobHash, CallId, MessageId, TeamId},
     model::HeldMessage,
     rows::{Key, Scan, Table, get_as, scan_prefix},
+    rules::trash::Noted,
     time::Timestamp,
 };
 
@@ -31,6 +32,8 @@ pub(crate) enum LocalSpace {
     Held,
     /// hash of a blob that nothing points to → since when
     Unused,
+    /// what is in the trash → [`Noted`]
+    Trash,
 }
 
 impl LocalSpace {
@@ -42,12 +45,13 @@ impl LocalSpace {
     fn is_backed_up(self) -> bool {
         match self {
             Self::Format | Self::Team | Self::Held => true,
-            Self::Views | Self::Call | Self::CallTime | Self::Step | Self::Unused => false,
+            Self::Views | Self::Call | Self::CallTime | Self::Step | Self::Unused | Self::Trash => false,
         }
     }
 
     /// Every space.
-    const ALL: [Self; 8] = [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step, Self::Held, Self::Unused];
+    const ALL: [Self; 9] =
+        [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step, Self::Held, Self::Unused, Self::Trash];
 }
 
 /// Whether a local row with this key goes into a backup.
@@ -94,6 +98,19 @@ impl View<'_> {
     pub fn recorded_call(&self, call: CallId) -> Result<Option<Vec<u8>>, StoreError> {
         let row: Option<CallRow> = get_as(self.rows, Table::Local, &LocalSpace::Call.key().bytes(call.as_bytes()), "calls")?;
         Ok(row.map(|row| row.reply))
+    }
+
+    /// What this machine has noted of what is in the trash, by a key of the caller's.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn trash_notes(&self) -> Result<Vec<(Vec<u8>, Noted)>, StoreError> {
+        let mut notes = Vec::new();
+        scan_prefix(self.rows, Table::Local, &LocalSpace::Trash.key(), &mut |key, value| {
+            notes.push((key[1..].to_vec(), crate::rows::decode(value, "notes of the trash")?));
+            Ok(Scan::On)
+        })?;
+        Ok(notes)
     }
 
     /// The steps under way, with their keys, in the order of the keys.
