@@ -25,7 +25,7 @@ static OTHERS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"(?m)^! Updating files: .*\n|^! waiting for the node to open its store\n", ""),
         (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", "[TIME]"),
-        (r"\b(?:just now|now|(?:\d+(?:ms|s|m|h|d)? ?)+(?:ms|s|m|h|seconds?|minutes?|hours?)? ago)\b", "[AGO]"),
+        (r"\b(?:just now|now|(?:\d+(?:ms|s|m|h|d)? ?)+(?:ms|s|m|min|h|seconds?|minutes?|hours?)? ago)\b", "[AGO]"),
         (r"\b(process|pid|node) \d+\b", "$1 [PID]"),
         (r#"("pid"|"started"|"position"): -?\d+"#, "$1: [NUMBER]"),
         (r"disk: \S+ \S+ are free", "disk: [SIZE] are free"),

@@ -103,7 +103,7 @@ impl<'a> View<'a> {
         for place in self.places_within(self.resolve(place)?)? {
             tasks.extend(self.values(&Space::Trash.key().bytes(place.as_bytes()), Space::Trash)?);
         }
-        tasks.sort_by_key(|task| std::cmp::Reverse((task.deleted.as_ref().map(|trashed| trashed.at), task.id)));
+        tasks.sort_by_key(|task| (std::cmp::Reverse(task.deleted.as_ref().map(|trashed| trashed.at)), order_of(task)));
         Ok(tasks)
     }
 
