@@ -34,7 +34,15 @@ pub async fn back_up(node: &Node, request: Backup, folder: Option<PathText>, pro
     });
     let written = written.await.map_err(Failed::from_work)?.map_err(|error| failed(error, &file))?;
     tracing::info!(bytes = written.bytes, "a backup was written");
-    Ok(BackedUp { file, made, contents: written.contents, files: written.files, config: written.config, bytes: written.bytes })
+    Ok(BackedUp {
+        file,
+        made,
+        contents: written.contents,
+        files: written.files,
+        left_out: written.left_out,
+        config: written.config,
+        bytes: written.bytes,
+    })
 }
 
 fn failed(error: BackupError, file: &PathText) -> Failed {

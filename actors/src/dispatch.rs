@@ -99,8 +99,7 @@ async fn dispatch(
     let operation = envelope.operation.clone();
     let call = Call { node, caller, peer, envelope, progress };
     match operation {
-        Op::NodeStatus(_) => reply(&status::status(node).await?),
-        Op::NodeDown(_) => reply(&status::down(node).await?),
+        of_node @ (Op::NodeStatus(_) | Op::NodeDown(_) | Op::NodeCheck(_) | Op::NodeBackup(_)) => call.of_node(of_node).await,
         workspace @ (Op::WorkspaceCreate(_)
         | Op::WorkspaceList(_)
         | Op::WorkspaceShow(_)
@@ -108,13 +107,9 @@ async fn dispatch(
         | Op::WorkspaceArchive(_)
         | Op::WorkspaceUnarchive(_)
         | Op::WorkspaceDelete(_)
+        | Op::WorkspaceAllow(_)
         | Op::WorkspaceStats(_)) => call.workspace(workspace).await,
-        Op::ForkCreate(request) => {
-            let id = node.ctx().fresh_id();
-            call.write(move |tx, caller| handlers::fork::create(tx, caller, &request, id)).await
-        }
-        Op::ForkSpinUp(request) => call.spin_up(request).await,
-        Op::ForkMerge(request) => call.merge(request).await,
+        fork @ (Op::ForkCreate(_) | Op::ForkSpinUp(_) | Op::ForkMerge(_)) => call.fork(fork).await,
         task @ (Op::TaskAdd(_)
         | Op::TaskList(_)
         | Op::TaskShow(_)
@@ -132,13 +127,22 @@ async fn dispatch(
         | Op::AgentShow(_)
         | Op::AgentWhoami(_)
         | Op::AgentUnsend(_)) => call.agent(agent).await,
-        Op::NodeCheck(_) => reply(&status::check(node).await?),
-        Op::NodeBackup(request) => reply(&backup::back_up(node, request, call.caller.folder, call.progress).await?),
         attachment @ (Op::AttachmentSend(_) | Op::TaskAttach(_) | Op::AttachmentGet(_) | Op::AttachmentRemove(_)) => {
             call.attachment(attachment).await
         }
-        Op::WorkspaceAllow(request) => call.change_workspace(move |tx, caller| handlers::workspace::allow(tx, caller, &request)).await,
-        rest => call.shared(rest).await,
+        shared @ (Op::MemoryList(_)
+        | Op::MemoryLoad(_)
+        | Op::MemorySave(_)
+        | Op::MemoryDelete(_)
+        | Op::SkillAdd(_)
+        | Op::SkillList(_)
+        | Op::SkillLoad(_)
+        | Op::SkillOn(_)
+        | Op::SkillOff(_)
+        | Op::SkillRemove(_)
+        | Op::SiteAdd(_)
+        | Op::SiteList(_)
+        | Op::SiteRemove(_)) => call.shared(shared).await,
     }
 }
 
@@ -197,6 +201,28 @@ impl Call<'_> {
         schedule.map(|_| self.node.ctx().env.clock.time_zone()).unwrap_or_default()
     }
 
+    async fn of_node(self, operation: Operation) -> Result<Answer, Failed> {
+        match operation {
+            Operation::NodeStatus(_) => reply(&status::status(self.node).await?),
+            Operation::NodeDown(_) => reply(&status::down(self.node).await?),
+            Operation::NodeCheck(_) => reply(&status::check(self.node).await?),
+            Operation::NodeBackup(request) => reply(&backup::back_up(self.node, request, self.caller.folder, self.progress).await?),
+            _ => Err(Refusal::Stale.into()),
+        }
+    }
+
+    async fn fork(self, operation: Operation) -> Result<Answer, Failed> {
+        match operation {
+            Operation::ForkCreate(request) => {
+                let id = self.node.ctx().fresh_id();
+                self.write(move |tx, caller| handlers::fork::create(tx, caller, &request, id)).await
+            }
+            Operation::ForkSpinUp(request) => self.spin_up(request).await,
+            Operation::ForkMerge(request) => self.merge(request).await,
+            _ => Err(Refusal::Stale.into()),
+        }
+    }
+
     async fn workspace(self, operation: Operation) -> Result<Answer, Failed> {
         use handlers::{stats, workspace as place};
         match operation {
@@ -210,6 +236,7 @@ impl Call<'_> {
                 self.read(move |view, caller| place::deletion(view, caller, &request)).await
             }
             Operation::WorkspaceDelete(request) => self.write_place(move |tx, caller| place::delete(tx, caller, &request)).await,
+            Operation::WorkspaceAllow(request) => self.change_workspace(move |tx, caller| place::allow(tx, caller, &request)).await,
             Operation::WorkspaceStats(request) => {
                 let now = self.node.ctx().db.now();
                 self.read(move |view, caller| stats::stats(view, caller, &request, now)).await

@@ -10,7 +10,7 @@ use frith_store::{
     error::Failure,
     git::{FolderKind, FolderState},
     id::{AgentId, MachineId, PlaceId},
-    model::{Agent, By, Checkout, CheckoutKind, Place, ProcessRef, Status},
+    model::{Agent, By, Checkout, CheckoutKind, Counts, Place, ProcessRef, Status},
     refusal::Refusal,
     rules::{
         merge::{Foreign, MergePlan, can_merge, opened_meanwhile},
@@ -99,7 +99,7 @@ pub async fn run<S: Future<Output = Stop> + Send>(
         ctx.env.faults.reached("merge.agent-stopped");
     }
     let (here, seen) = folder_here(ctx, &plan, asked, fork).await?;
-    let moved_tasks = commit(ctx, asked, plan.stops().is_some(), seen.clone()).await?;
+    let Over { moved_tasks, schedules } = commit(ctx, asked, plan.stops().is_some(), seen.clone()).await?;
     ctx.env.faults.reached("merge.committed");
     let mut folders = kept(&plan, here.as_ref());
     if let (Some(checkout), Some(seen)) = (here, seen) {
@@ -110,7 +110,7 @@ pub async fn run<S: Future<Output = Stop> + Send>(
         folders = vec![folder(ctx, &checkout, fate).await];
         ctx.env.faults.reached("merge.done");
     }
-    Ok(Merged { moved_tasks, stopped_agent: plan.stops(), folders, done: true, ..names.answer() })
+    Ok(Merged { moved_tasks, schedules, stopped_agent: plan.stops(), folders, done: true, ..names.answer() })
 }
 
 /// The two places of a merge.
@@ -127,10 +127,25 @@ impl Names {
             parent_id: self.parent.id,
             parent: self.parent.name.clone(),
             moved_tasks: 0,
+            schedules: 0,
             stopped_agent: None,
             folders: vec![],
             done: false,
         }
+    }
+}
+
+/// What goes over to the parent.
+#[derive(Debug, Clone, Copy)]
+struct Over {
+    moved_tasks: u32,
+    schedules: u32,
+}
+
+impl Over {
+    fn of(tasks: &Counts) -> Self {
+        let number = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        Self { moved_tasks: number(tasks.total()), schedules: number(tasks.cron) }
     }
 }
 
@@ -265,8 +280,8 @@ async fn preview(ctx: &Ctx, asked: &Asked, plan: &MergePlan, names: Names) -> Re
         let fate = if asked.delete_folder { FolderFate::ToBeRemoved } else { FolderFate::Kept };
         folders.push(folder(ctx, checkout, fate).await);
     }
-    let moved_tasks = u32::try_from(tasks.total()).unwrap_or(u32::MAX);
-    Ok(Merged { moved_tasks, stopped_agent: plan.stops(), folders, done: false, ..names.answer() })
+    let Over { moved_tasks, schedules } = Over::of(&tasks);
+    Ok(Merged { moved_tasks, schedules, stopped_agent: plan.stops(), folders, done: false, ..names.answer() })
 }
 
 fn stopped(stop: Stop, names: &Names, agent: AgentId) -> Result<(), Failed> {
@@ -295,7 +310,7 @@ fn keep_hint() -> Option<String> {
 }
 
 /// Decides once more and merges, in one transaction.
-async fn commit(ctx: &Ctx, asked: &Asked, stopped: bool, seen: Option<FolderState>) -> Result<u32, Failed> {
+async fn commit(ctx: &Ctx, asked: &Asked, stopped: bool, seen: Option<FolderState>) -> Result<Over, Failed> {
     let (here, fork, by) = (ctx.db.store().machine(), asked.fork, asked.by.clone());
     let committed = ctx.db.write(move |tx| {
         let plan = decide(tx, here, fork, None).map_err(|failure| match failure {
@@ -306,10 +321,10 @@ async fn commit(ctx: &Ctx, asked: &Asked, stopped: bool, seen: Option<FolderStat
             let place = tx.require_place(fork)?;
             return Err(Refusal::StillStopping { place: named(&place), agent }.into());
         }
-        let moved_tasks = u32::try_from(tx.counts(fork)?.total()).unwrap_or(u32::MAX);
-        tx.append(Fact::Merge { fork, parent: plan.parent(), epoch: plan.epoch(), by, moved: moved_tasks })?;
+        let over = Over::of(&tx.counts(fork)?);
+        tx.append(Fact::Merge { fork, parent: plan.parent(), epoch: plan.epoch(), by, moved: over.moved_tasks })?;
         note_folder(tx, fork, seen)?;
-        Ok(moved_tasks)
+        Ok(over)
     });
     Ok(committed.await?)
 }

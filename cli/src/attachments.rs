@@ -127,14 +127,16 @@ fn send(run: &Run, task: &TaskRef, opened: Opened) -> Result<Sent, Failure> {
 /// # Errors
 /// The node's refusal or failure; a file is in the way; what came is not what was attached.
 pub fn fetch(run: &Run, args: &TaskAttachment) -> Result<Fetched, Failure> {
+    if args.output.is_none() && run.global.json {
+        let told = Told::new("an attachment has no JSON form");
+        return Err(Failure::Broken(told.hint("name a file for it, `-o <file>`, or leave `--json` out")));
+    }
     let first = run.ask(Get { task: args.task.clone(), attachment: args.attachment.clone(), offset: 0 })?;
     let attachment = first.attachment.clone();
     let Some(output) = &args.output else {
         let mut bytes = Vec::new();
         receive(run, args, first, &mut bytes)?;
-        if !run.global.json {
-            to_standard_output(&attachment.name, bytes)?;
-        }
+        to_standard_output(&attachment.name, bytes)?;
         return Ok(Fetched { attachment, file: None });
     };
     let target = target(output, &attachment)?;

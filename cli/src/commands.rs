@@ -83,6 +83,35 @@ fn answer<R: Request>(run: &Run, request: R, draw: impl FnOnce(&R::Reply, &mut P
     show(run, &run.ask(request)?, draw)
 }
 
+/// A request that can be tried without anything being done.
+trait Tried: Request + Clone {
+    fn dry_run(&mut self) -> &mut bool;
+}
+
+macro_rules! tried {
+    ($($request:ty),+) => { $(impl Tried for $request {
+        fn dry_run(&mut self) -> &mut bool { &mut self.dry_run }
+    })+ };
+}
+
+tried!(workspace_api::Delete, fork_api::Merge, task_api::Delete, attachment_api::Remove, skill_api::Remove);
+
+/// Asks a person about what would go, then asks the node: a refusal comes before a question, and the question says what goes.
+fn ask_first<R: Tried>(
+    run: &Run,
+    mut request: R,
+    question: impl FnOnce(&R::Reply) -> String,
+    draw: impl FnOnce(&R::Reply, &mut Paper),
+) -> Done {
+    if !*request.dry_run() {
+        *request.dry_run() = true;
+        let would = run.ask(request.clone())?;
+        confirm::ask(&question(&would), run.global.yes)?;
+        *request.dry_run() = false;
+    }
+    answer(run, request, draw)
+}
+
 /// Shows a reply: as JSON, or drawn.
 fn show<T: Serialize>(run: &Run, reply: &T, draw: impl FnOnce(&T, &mut Paper)) -> Done {
     let text = if run.global.json {
@@ -114,7 +143,7 @@ fn workspace(run: &Run, verb: Workspace) -> Done {
         }
         Workspace::Archive(request) => answer(run, request, |place, paper| render::place_is(place, "archived", paper)),
         Workspace::Unarchive(request) => answer(run, request, |place, paper| render::place_is(place, "unarchived", paper)),
-        Workspace::Delete(request) => delete(run, request),
+        Workspace::Delete(request) => ask_first(run, request, render::delete_question, render::deleted),
         Workspace::Stats(request) => answer(run, request, render::stats),
     }
 }
@@ -122,17 +151,6 @@ fn workspace(run: &Run, verb: Workspace) -> Done {
 /// A path as the node needs it, which has another current folder.
 fn absolute(path: PathText) -> PathText {
     std::path::absolute(path.as_path()).map_or(path, |path| path.as_path().into())
-}
-
-/// What would go is asked first: a refusal comes before a question, and the question says what goes.
-fn delete(run: &Run, mut request: workspace_api::Delete) -> Done {
-    if !request.dry_run {
-        request.dry_run = true;
-        let would = run.ask(request.clone())?;
-        confirm::ask(&render::delete_question(&would), run.global.yes)?;
-        request.dry_run = false;
-    }
-    answer(run, request, render::deleted)
 }
 
 fn fork(run: &Run, verb: Fork) -> Done {
@@ -145,14 +163,11 @@ fn fork(run: &Run, verb: Fork) -> Done {
 }
 
 /// A merge takes nothing away but a folder, and only when it is told to: then it is asked about.
-fn merge(run: &Run, mut request: fork_api::Merge) -> Done {
-    if request.delete_folder && !request.dry_run {
-        request.dry_run = true;
-        let would = run.ask(request.clone())?;
-        confirm::ask(&render::merge_question(&would), run.global.yes)?;
-        request.dry_run = false;
+fn merge(run: &Run, request: fork_api::Merge) -> Done {
+    match request.delete_folder {
+        true => ask_first(run, request, render::merge_question, render::merged),
+        false => answer(run, request, render::merged),
     }
-    answer(run, request, render::merged)
 }
 
 fn task(run: &Run, verb: Task) -> Done {
@@ -182,8 +197,8 @@ fn task(run: &Run, verb: Task) -> Done {
         Task::Next(request) => answer(run, request, render::next),
         Task::Attach(args) => show(run, &attachments::attach(run, &args)?, render::attached),
         Task::Attachment(args) => attachment(run, &args),
-        Task::Detach(request) => detach(run, request),
-        Task::Delete(request) => delete_tasks(run, request),
+        Task::Detach(request) => ask_first(run, request, render::detach_question, render::detached),
+        Task::Delete(request) => ask_first(run, request, render::delete_tasks_question, render::deleted_tasks),
         Task::Restore(request) => answer(run, request, render::restored_tasks),
     }
 }
@@ -216,7 +231,7 @@ fn skill(run: &Run, verb: Skill) -> Done {
         Skill::Show(request) => show_skill(run, request),
         Skill::On(request) => answer(run, request, render::skill_switched),
         Skill::Off(request) => answer(run, request, render::skill_switched),
-        Skill::Remove(request) => remove_skill(run, request),
+        Skill::Remove(request) => ask_first(run, request, render::skill_removal_question, render::skill_removed),
     }
 }
 
@@ -234,16 +249,6 @@ fn show_skill(run: &Run, request: skill_api::Load) -> Done {
     attachments::to_standard_output(&loaded.path, bytes).map(|()| YES)
 }
 
-fn remove_skill(run: &Run, mut request: skill_api::Remove) -> Done {
-    if !request.dry_run {
-        request.dry_run = true;
-        let would = run.ask(request.clone())?;
-        confirm::ask(&render::skill_removal_question(&would), run.global.yes)?;
-        request.dry_run = false;
-    }
-    answer(run, request, render::skill_removed)
-}
-
 fn site(run: &Run, verb: Site) -> Done {
     match verb {
         Site::Add(request) => answer(run, request, |reply, paper| render::site_is(reply, true, paper)),
@@ -255,27 +260,7 @@ fn site(run: &Run, verb: Site) -> Done {
 /// What went to standard output is the answer already.
 fn attachment(run: &Run, args: &TaskAttachment) -> Done {
     let fetched = attachments::fetch(run, args)?;
-    if fetched.file.is_none() && !run.global.json { Ok(YES) } else { show(run, &fetched, render::fetched) }
-}
-
-fn detach(run: &Run, mut request: attachment_api::Remove) -> Done {
-    if !request.dry_run {
-        request.dry_run = true;
-        let would = run.ask(request.clone())?;
-        confirm::ask(&render::detach_question(&would), run.global.yes)?;
-        request.dry_run = false;
-    }
-    answer(run, request, render::detached)
-}
-
-fn delete_tasks(run: &Run, mut request: task_api::Delete) -> Done {
-    if !request.dry_run {
-        request.dry_run = true;
-        let would = run.ask(request.clone())?;
-        confirm::ask(&render::delete_tasks_question(&would), run.global.yes)?;
-        request.dry_run = false;
-    }
-    answer(run, request, render::deleted_tasks)
+    if fetched.file.is_none() { Ok(YES) } else { show(run, &fetched, render::fetched) }
 }
 
 /// A text as given, or standard input for `-`.

@@ -348,15 +348,29 @@ fn service(home: &Path, found: &mut Findings) {
     let mend = || Some("frith up --install-service".into());
     match (service::installed(home), service::here(home)) {
         (None, _) => found.good("service", "none is installed; `frith up --install-service` keeps the node running for good"),
-        (Some(file), Ok(here)) if fs::read_to_string(&file).is_ok_and(|text| text == (service::manager().text)(&here)) => {
+        (Some(file), Ok(here)) if fs::read_to_string(&file).is_ok_and(|text| is_same_service(&text, &(service::manager().text)(&here))) => {
             found.good("service", format!("`{}` is as it should be", file.display()));
         }
         (Some(file), Ok(_)) => {
-            let fact = format!("`{}` is of another program, home or search path than this command's", file.display());
+            let fact = format!("`{}` is of another program or home than this command's", file.display());
             found.add("service", State::Odd, fact, mend());
         }
         (Some(_), Err(failure)) => found.failure("service", failure),
     }
+}
+
+/// Whether two definitions of the service are the same but for the search path, which is that of the shell that installed it.
+fn is_same_service(one: &str, other: &str) -> bool {
+    let without_path = |text: &str| {
+        let mut after_key = false;
+        let kept = text.lines().filter(|line| {
+            let skip = after_key || line.contains("PATH=") || line.contains("<key>PATH</key>");
+            after_key = line.contains("<key>PATH</key>");
+            !skip
+        });
+        kept.map(str::to_owned).collect::<Vec<_>>()
+    };
+    without_path(one) == without_path(other)
 }
 
 fn root(config: Option<&Config>, found: &mut Findings) {

@@ -31,7 +31,9 @@ use crate::{
     config, environment,
     failure::{Failure, Told},
     gate::{Gate, Watched},
-    log, progress, service,
+    log, progress,
+    restore::BEGUN,
+    service,
     start::{self, Started},
 };
 
@@ -107,6 +109,7 @@ fn begin<'a>(home: &'a Path, args: &Up) -> Result<Ready<'a>, Failure> {
         }
         tracing::warn!("the node runs as root, and so does every agent it starts");
     }
+    require_no_half_restore(home)?;
     let key = key(home)?;
     Ok(Ready { home, gate: Gate::open(home, lock)?, key, config: Arc::new(config::Live::read(home, &args.set)?) })
 }
@@ -123,6 +126,16 @@ fn lock(home: &Path) -> Result<HomeLock, Failure> {
     let who = holder.map(|pid| format!(" (process {pid})")).unwrap_or_default();
     let told = Told::new(format!("a node{who} has the home `{}` already", home.display()));
     Err(Failure::Declined(told.hint("`frith status` shows it; `frith down` ends it")))
+}
+
+/// A restore that was cut short left a store without its name. An empty one begun in its place would hide that.
+fn require_no_half_restore(home: &Path) -> Result<(), Failure> {
+    let begun = home.join(BEGUN);
+    if home.join("store.redb").exists() || !begun.exists() {
+        return Ok(());
+    }
+    let told = Told::new(format!("a restore was cut short, and left `{}`", begun.display()));
+    Err(Failure::Broken(told.hint("run `frith restore` again; or take that file away to begin anew")))
 }
 
 fn key(home: &Path) -> Result<MachineKey, Failure> {

@@ -218,6 +218,7 @@ mod tests {
             parent_id: app().id,
             parent: "app".into(),
             moved_tasks: 2,
+            schedules: 1,
             stopped_agent: Some(agent_id()),
             folders: vec![MergedFolder {
                 machine: oak(),
@@ -364,7 +365,7 @@ mod tests {
     fn a_backup_and_what_was_made_of_it() {
         let contents = Contents { workspaces: 2, forks: 1, tasks: 14, documents: 40 };
         let file: PathText = "/home/ada/my backups/b".parse().unwrap();
-        let written = BackedUp { file: file.clone(), made: ago(0), contents, files: 3, config: true, bytes: 1 << 20 };
+        let written = BackedUp { file: file.clone(), made: ago(0), contents, files: 3, left_out: 1, config: true, bytes: 1 << 20 };
         insta::assert_snapshot!("backup", drawn(None, |paper| backed_up(&written, paper)));
         let named = |name: &str| PlaceNamed { id: app().id, name: name.into() };
         let folder = |name: &str| PlaceFolder { place: named(name), folder: format!("/src/{name}").parse().unwrap() };

@@ -227,6 +227,9 @@ fn put_config(home: &Path, text: Option<Vec<u8>>) -> io::Result<ConfigFate> {
     }
 }
 
+/// A store that is being restored, below its home, until it is whole.
+pub const BEGUN: &str = "store.redb.new";
+
 /// The files of a home that a restored store needs.
 struct HomeFiles {
     home: PathBuf,
@@ -239,7 +242,7 @@ struct HomeFiles {
 
 impl HomeFiles {
     fn of(home: &Path) -> Self {
-        let [store, begun, blobs, key] = ["store.redb", "store.redb.new", "blobs", "key"].map(|name| home.join(name));
+        let [store, begun, blobs, key] = ["store.redb", BEGUN, "blobs", "key"].map(|name| home.join(name));
         Self { home: home.to_owned(), store, begun, blobs, key }
     }
 

@@ -179,7 +179,7 @@ pub fn write(file: &Path, text: &str) -> Result<bool, Failure> {
     }
     if file.symlink_metadata().is_ok() && !is_ours(file) {
         let told = Told::new(format!("`{}` is there, and frith did not write it", file.display()));
-        return Err(Failure::Broken(told.hint("move it away first")));
+        return Err(Failure::Declined(told.hint("move it away first")));
     }
     put(file, text).map_err(|error| cannot_write(file, &error))?;
     Ok(true)

@@ -205,3 +205,20 @@ fn a_store_that_was_lost_comes_back_beside_what_is_left_of_its_home() {
     let _ = sandbox.frith(["fork", "merge", "side", "--delete-folder", "--yes"]).ok();
     assert!(!Path::new(&folder).exists());
 }
+
+/// The store under its name is the last thing a restore makes, so what a cut left over is never taken for a fresh home.
+#[test]
+fn a_restore_that_was_cut_short_is_told_and_can_be_run_again() {
+    let sandbox = Sandbox::new();
+    sandbox.workspace("app");
+    let _ = sandbox.task("app", "one");
+    let file = sandbox.root().join("b.frith").to_string_lossy().into_owned();
+    let _ = sandbox.frith(["backup", &file]).ok();
+    let there = Elsewhere::new(&sandbox, "there");
+    let _ = there.frith(&["restore", &file, "--yes"]).ok();
+    fs::rename(there.home.join("store.redb"), there.home.join("store.redb.new")).unwrap();
+    let refused = there.frith(&["task", "list", "-w", "app"]);
+    assert!(refused.code != 0 && refused.stderr.contains("a restore was cut short"), "{}", refused.transcript());
+    let _ = there.frith(&["restore", &file, "--yes"]).ok();
+    assert_eq!(there.titles("app"), ["one"]);
+}

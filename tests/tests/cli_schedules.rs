@@ -247,7 +247,7 @@ fn a_template_does_not_hold_up_a_merge_and_runs_in_the_parent_afterwards() {
     let id = template(&sandbox, "30 8 * * *", &[]);
     let _ = sandbox.frith(["task", "move", &id, "--to", "side"]).ok();
     let merge = sandbox.frith(["fork", "merge", "side", "--yes"]).ok();
-    assert!(merge.stdout.contains("1 task moved"), "{}", merge.transcript());
+    assert!(merge.stdout.contains("1 task moved") && merge.stdout.contains("1 schedule goes on there"), "{}", merge.transcript());
     restart_at(&sandbox, HALF_PAST_8);
     wait_for_slot(&sandbox, &id, "2026-03-27T08:30 ran");
     let run = sandbox.show_task(&runs(&sandbox, "app")[0]);

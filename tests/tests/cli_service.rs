@@ -138,9 +138,18 @@ fn an_upgrade_writes_the_definition_anew_and_a_foreign_one_stays() {
     let after = fs::read_to_string(unit(&sandbox)).unwrap();
     assert!(after != before && said(&sandbox, "ExecStart").contains("frith-2"), "{after}");
     fs::write(unit(&sandbox), "[Service]\nExecStart=/bin/true\n").unwrap();
-    let foreign = sandbox.frith(["up", "--install-service"]).ends_with(2);
+    let foreign = sandbox.frith(["up", "--install-service"]).ends_with(1);
     insta::assert_snapshot!(sandbox.transcript([&foreign]));
     assert_eq!(fs::read_to_string(unit(&sandbox)).unwrap(), "[Service]\nExecStart=/bin/true\n");
+}
+
+/// Agents are found by the search path of the shell that installed the service, whatever shell asks later.
+#[test]
+fn a_service_is_as_it_should_be_from_a_shell_with_another_search_path() {
+    let sandbox = machine();
+    let _ = sandbox.frith(["up", "--install-service"]).ok();
+    let found = sandbox.shell("PATH=\"/nonexistent:$PATH\" frith doctor", sandbox.root()).run();
+    assert!(found.stdout.contains("is as it should be"), "{}", found.transcript());
 }
 
 #[test]

@@ -92,6 +92,8 @@ pub struct Merged {
     pub parent: String,
     /// How many tasks went over.
     pub moved_tasks: u32,
+    /// How many of them are templates, whose schedules go on in the parent.
+    pub schedules: u32,
     /// The agent that was, or would be, stopped.
     pub stopped_agent: Option<AgentId>,
     /// The fork's folders.

@@ -89,6 +89,8 @@ pub struct BackupMade {
     pub contents: Contents,
     /// How many long texts and attachments.
     pub files: u64,
+    /// How many of them were damaged and are not in it.
+    pub left_out: u64,
     /// Whether it holds the configuration.
     pub config: bool,
     /// How many bytes it has.

@@ -18,9 +18,14 @@ pub fn backed_up(reply: &BackedUp, paper: &mut Paper) {
     paper.line(format!("{}: {}", reply.file, bytes(reply.bytes)));
     paper.facts(&[
         ("holds", holds(&reply.contents, reply.files) + if reply.config { ", the configuration" } else { "" }),
+        ("damaged", damaged(reply.left_out)),
         ("not in it", "the machine's key; folders of workspaces and forks, whose branches are in your repositories".into()),
         ("restore it", format!("frith restore {}", quoted(&reply.file.to_string()))),
     ]);
+}
+
+fn damaged(left_out: u64) -> String {
+    if left_out == 0 { String::new() } else { format!("{}, not in it: frith doctor", count(left_out, "long text")) }
 }
 
 fn holds(contents: &Contents, files: u64) -> String {

@@ -4,6 +4,7 @@ use frith_actors::api::fork::{FolderFate, Merged, MergedFolder, SpunUp};
 use frith_store::model::CheckoutKind;
 
 use super::paper::{Paper, count};
+use crate::shell::quoted;
 
 /// A task that was given a fork and an agent.
 pub fn spun_up(reply: &SpunUp, paper: &mut Paper) {
@@ -20,6 +21,7 @@ pub fn spun_up(reply: &SpunUp, paper: &mut Paper) {
 /// What merging a fork and removing its folder would do.
 pub fn merge_question(reply: &Merged) -> String {
     let mut lines = vec![format!("fork `{}` is merged into `{}`, with {}", reply.fork, reply.parent, tasks(reply))];
+    lines.extend(schedules(reply).map(|line| format!("  {line}")));
     lines.extend(reply.stopped_agent.map(|agent| format!("  agent {} is stopped", agent.short())));
     lines.extend(reply.folders.iter().map(|folder| format!("  {} is deleted{}", folder.path, lost(folder))));
     lines.join("\n")
@@ -36,6 +38,14 @@ fn lost(folder: &MergedFolder) -> String {
 
 fn tasks(reply: &Merged) -> String {
     count(reply.moved_tasks.into(), "task")
+}
+
+/// Nothing holds a template back, so that its runs go on in the parent is said.
+fn schedules(reply: &Merged) -> Option<String> {
+    let go = if reply.schedules == 1 { "goes" } else { "go" };
+    let parent = quoted(&reply.parent);
+    (reply.schedules > 0)
+        .then(|| format!("{} {go} on there: frith task list -w {parent} --status cron", count(reply.schedules.into(), "schedule")))
 }
 
 /// A fork that was merged, or would be.
@@ -55,6 +65,7 @@ pub fn merged(reply: &Merged, paper: &mut Paper) {
         });
     }
     paper.line(format!("{} {}: {} moved from {}", reply.parent_id.short(), reply.parent, tasks(reply), reply.fork));
+    schedules(reply).into_iter().for_each(|line| paper.line(line));
     if let Some(agent) = reply.stopped_agent {
         paper.line(format!("agent {} was stopped", agent.short()));
     }

@@ -25,7 +25,7 @@ pub const VERSION: u32 = 1;
 /// The first bytes of a backup. The line ends tell a file that was copied as text.
 const MARK: &[u8; 16] = b"frith backup\r\n\x1a\n";
 /// The bytes of the figures and the hash at the end.
-const TAIL: u64 = 8 * 4 + 32;
+const TAIL: u64 = 8 * 5 + 32;
 /// The most bytes of a header.
 const HEADER_MOST: u32 = 64 * 1024;
 /// The most bytes of a row's key.
@@ -71,6 +71,8 @@ pub struct Figures {
     pub rows: u64,
     /// How many long texts and attachments.
     pub files: u64,
+    /// How many of them were damaged and are not in it.
+    pub left_out: u64,
     /// How many bytes its records have unpacked.
     pub unpacked: u64,
     /// How many bytes stand before the figures.

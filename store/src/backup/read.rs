@@ -148,11 +148,11 @@ fn require_whole(file: &mut (impl Read + Seek), body: u64) -> Result<Figures, Fa
     let file = rest.into_inner();
     let mut tail = [0; TAIL as usize];
     file.read_exact(&mut tail).map_err(Fault::Read)?;
-    let (numbers, hash) = tail.split_at(32);
+    let (numbers, hash) = tail.split_at(40);
     hasher.update(numbers);
     let mut numbers = numbers.chunks_exact(8).map(|bytes| u64::from_be_bytes(bytes.try_into().unwrap_or_default()));
     let mut next = || numbers.next().unwrap_or_default();
-    let figures = Figures { rows: next(), files: next(), unpacked: next(), length: next() };
+    let figures = Figures { rows: next(), files: next(), left_out: next(), unpacked: next(), length: next() };
     match (hasher.finalize() == *<&[u8; 32]>::try_from(hash).unwrap_or(&[0; 32]), figures.length == body) {
         (true, true) => Ok(figures),
         // A file that lost its end has other bytes where its figures would be.

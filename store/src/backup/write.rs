@@ -80,14 +80,14 @@ fn write(
     let (header, mut figures) = store.read(|view| {
         let header = header(store, view, extras)?;
         begin(&mut out, &header).map_err(written)?;
-        let mut packer = Packer { out: ZlibEncoder::new(&mut out, Compression::new(PACKING)), rows: 0, files: 0, unpacked: 0 };
+        let mut packer = Packer { out: ZlibEncoder::new(&mut out, Compression::new(PACKING)), rows: 0, files: 0, left_out: 0, unpacked: 0 };
         packer.rows(view, watch, written)?;
         packer.files(store, watch, written)?;
         if let Some(config) = &extras.config {
             packer.put(Kind::Config, &[], config).map_err(written)?;
         }
         packer.put(Kind::End, &[], &[]).map_err(written)?;
-        let figures = Figures { rows: packer.rows, files: packer.files, unpacked: packer.unpacked, length: 0 };
+        let figures = Figures { rows: packer.rows, files: packer.files, left_out: packer.left_out, unpacked: packer.unpacked, length: 0 };
         packer.out.finish().map_err(written)?;
         Ok::<_, BackupError>((header, figures))
     })?;
@@ -119,7 +119,7 @@ fn begin(out: &mut impl Write, header: &Header) -> io::Result<()> {
 }
 
 fn end<W: Write>(out: &mut Hashing<'_, W>, figures: &Figures) -> io::Result<()> {
-    for number in [figures.rows, figures.files, figures.unpacked, figures.length] {
+    for number in [figures.rows, figures.files, figures.left_out, figures.unpacked, figures.length] {
         out.write_all(&number.to_be_bytes())?;
     }
     let hash = out.hasher.finalize();
@@ -136,6 +136,7 @@ struct Packer<W: Write> {
     out: ZlibEncoder<W>,
     rows: u64,
     files: u64,
+    left_out: u64,
     unpacked: u64,
 }
 
@@ -180,7 +181,10 @@ impl<W: Write> Packer<W> {
                     self.files += 1;
                 }
                 // One that is gone or damaged is so in the store as well, which says so where it is shown.
-                Err(StoreError::Blob { hash, .. }) => tracing::warn!(%hash, "a text is damaged and not in the backup"),
+                Err(StoreError::Blob { hash, .. }) => {
+                    tracing::warn!(%hash, "a text is damaged and not in the backup");
+                    self.left_out += 1;
+                }
                 Err(error) => return Err(error.into()),
             }
             watch(done, hashes.len() as u64);

@@ -92,7 +92,13 @@ impl Disk for HomeDisk {
         let extras = Extras { made: wanted.made, frith: env!("CARGO_PKG_VERSION").to_owned(), config };
         let (header, figures) = backup::write_file(store, &extras, &wanted.to, wanted.over, watch)?;
         let bytes = std::fs::metadata(&wanted.to).map_or(0, |facts| facts.len());
-        Ok(BackupMade { contents: header.contents, files: figures.files, config: extras.config.is_some(), bytes })
+        Ok(BackupMade {
+            contents: header.contents,
+            files: figures.files,
+            left_out: figures.left_out,
+            config: extras.config.is_some(),
+            bytes,
+        })
     }
 }
 
