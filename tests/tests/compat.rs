@@ -20,15 +20,16 @@ use frith_store::{
         task::{HistoryRecord, MessageRecord, Progress, ScheduleRecord},
         team::{signed_bytes, supervisor_of},
     },
+    error::Failure,
     facts,
     id::{AgentId, BlobHash, CallId, MachineId, OpenToken, PlaceId, TaskId, TeamId, VersionHash, Writer},
     invariants,
     migrate::FORMAT,
-    model::{Assignee, By, CheckoutKind, EndHow, Missed, Outcome, PlaceKind, ProcessRef, Skip, Status},
+    model::{Assignee, By, CheckoutKind, EndHow, Missed, Outcome, PlaceKind, ProcessRef, Schedule, Skip, Status},
     open::{Disk, Identity, Options, Signer, Store, file_backend},
     rows::Table,
     time::Timestamp,
-    tx::NewTask,
+    tx::{NewAttachment, NewTask, PlaceEdit},
     view::VIEWS,
 };
 use serde::Serialize;
@@ -269,11 +270,8 @@ fn rows_of_a_store_stay_while_its_format_and_the_version_of_its_views_do() {
     golden("rows.txt", &lines);
 }
 
-/// Writes the store that this frith writes: one task in hand, one closed, a fork that was merged.
-fn write_store(path: &Path) {
-    drop(std::fs::remove_file(path));
-    let store = open_file(path);
-    let new_task = |n: u8, place| NewTask {
+fn new_task(n: u8, place: PlaceId) -> NewTask {
+    NewTask {
         id: TaskId::from_bytes([n; 16]),
         place,
         title: format!("task {n}"),
@@ -284,7 +282,13 @@ fn write_store(path: &Path) {
         clear_context: None,
         token: OpenToken::from_bytes([n; 16]),
         schedule: None,
-    };
+    }
+}
+
+/// Writes the store that this frith writes: one task in hand, one closed, a fork that was merged.
+fn write_store(path: &Path) {
+    drop(std::fs::remove_file(path));
+    let store = open_file(path);
     let fork = PlaceId::from_bytes([5; 16]);
     let first = PlaceId::from_bytes(FIRST);
     let mut requests = Workload::beginning();
@@ -304,6 +308,73 @@ fn write_store(path: &Path) {
         store.write(Timestamp::from_ms(at), move |tx| carry_out(tx, request)).unwrap();
     }
     store.close().unwrap();
+}
+
+/// What only a frith of format 2 or later writes.
+fn add_what_format_2_has(store: &Store) {
+    let first = PlaceId::from_bytes(FIRST);
+    let schedule = Schedule {
+        expression: "30 9 * * 1-5".into(),
+        time_zone: "Europe/Berlin".into(),
+        missed: Missed::Once,
+        from: Timestamp::from_ms(40),
+        paused: None,
+    };
+    let template = NewTask { schedule: Some(schedule), ..new_task(3, first) };
+    let file = NewAttachment { name: "build.log".into(), hash: BlobHash::of(b"log"), size: 3, upload: None };
+    let written = store.write(Timestamp::from_ms(60), move |tx| {
+        let by = By::Person("ada".into());
+        tx.create_task(template, &by)?;
+        tx.create_task(new_task(4, first), &by)?;
+        tx.attach(TaskId::from_bytes([4; 16]), vec![file], &by)?;
+        tx.delete_task(TaskId::from_bytes([4; 16]), &by)?;
+        tx.save_note(first, "memory.md", Some("the build uses cargo"), Vec::new(), &by)?;
+        tx.save_skill("pdf-forms", "Fill in forms", &[], &by)?;
+        tx.switch_skill(first, "pdf-forms", true)?;
+        tx.set_site(first, "https://example.org/", Some("the manual"), &by)?;
+        for (n, edit) in [
+            (6, PlaceEdit { archived: Some(true), ..PlaceEdit::default() }),
+            (7, PlaceEdit { deleted: Some(Some(tx.now())), ..PlaceEdit::default() }),
+        ] {
+            let id = PlaceId::from_bytes([n; 16]);
+            carry_out(tx, Request::Place { id, fork: false })?;
+            tx.set_place(id, edit, &by)?;
+        }
+        Ok::<_, Failure>(())
+    });
+    written.unwrap();
+}
+
+#[test]
+fn a_store_of_format_2_says_what_it_said() {
+    let golden = format!("{}/tests/golden/store-2.redb", env!("CARGO_MANIFEST_DIR"));
+    if FORMAT == 2 && std::env::var_os("FRITH_WRITE_GOLDEN").is_some() {
+        write_store(golden.as_ref());
+        let store = open_file(golden.as_ref());
+        add_what_format_2_has(&store);
+        store.close().unwrap();
+    }
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("store.redb");
+    std::fs::copy(golden, &path).unwrap();
+    let store = open_file(&path);
+    assert_eq!(store.check().unwrap(), []);
+    let first = PlaceId::from_bytes(FIRST);
+    store
+        .read::<_, Failure>(|view| {
+            let template = view.require_task(TaskId::from_bytes([3; 16]))?;
+            assert_eq!(template.schedule.unwrap().time_zone, "Europe/Berlin");
+            let trash = view.trash(first)?;
+            assert_eq!(trash.iter().map(|task| task.id).collect::<Vec<_>>(), [TaskId::from_bytes([4; 16])]);
+            assert_eq!(view.attachments(trash[0].id)?[0].name, "build.log");
+            assert_eq!(view.note(first, "memory.md")?[0].text.as_deref(), Some("the build uses cargo"));
+            assert_eq!(view.skills()?[0].description, "Fill in forms");
+            assert_eq!(view.sites(first)?[0].note, "the manual");
+            assert!(view.require_place(PlaceId::from_bytes([6; 16]))?.archived);
+            assert!(view.require_place(PlaceId::from_bytes([7; 16]))?.deleted.is_some());
+            Ok(())
+        })
+        .unwrap();
 }
 
 fn open_file(path: &Path) -> Store {
