@@ -48,6 +48,8 @@ pub struct ScheduleActor;
 struct Agenda {
     by_time: BTreeSet<(Timestamp, TaskId)>,
     by_task: BTreeMap<TaskId, Timestamp>,
+    /// Since when what came of a template could not be recorded: its slot was noticed then, and not at the later try.
+    noticed: BTreeMap<TaskId, Timestamp>,
 }
 
 impl Agenda {
@@ -59,6 +61,18 @@ impl Agenda {
             self.by_task.insert(task, next);
             self.by_time.insert((next, task));
         }
+    }
+
+    /// Notes that a template was due at `now` in vain, and is tried again at `later`.
+    fn put_off(&mut self, task: TaskId, now: Timestamp, later: Timestamp) {
+        self.noticed.entry(task).or_insert(now);
+        self.set(task, Some(later));
+    }
+
+    /// Notes that what came of a template is recorded, and when it comes next.
+    fn done(&mut self, task: TaskId, next: Option<Timestamp>) {
+        self.noticed.remove(&task);
+        self.set(task, next);
     }
 
     fn first(&self) -> Option<Timestamp> {
@@ -125,16 +139,24 @@ impl ScheduleState {
     /// Looks up when each template comes next.
     async fn plan_all(&mut self) -> Result<(), ActorProcessingErr> {
         let scheduled = self.ctx.db.read(|view| Ok(view.scheduled()?)).await.map_err(broken)?;
-        self.agenda = Agenda::default();
+        // What was tried in vain is still noticed since then.
+        self.agenda = Agenda { noticed: std::mem::take(&mut self.agenda.noticed), ..Agenda::default() };
         self.plan(scheduled).await
     }
 
-    /// Looks up when these templates come next.
+    /// Looks up when these templates come next. One that cannot be read keeps no other from its run, and is left alone until
+    /// it changes.
     async fn plan(&mut self, tasks: Vec<TaskId>) -> Result<(), ActorProcessingErr> {
         let (here, now) = (self.here(), self.ctx.env.clock.now());
         let planned = self.ctx.db.read(move |view| {
-            let next = |task| Ok((task, next_look(view, task, here, now)?));
-            tasks.into_iter().map(next).collect::<Result<Vec<_>, Failure>>()
+            let next = |task| match next_look(view, task, here, now) {
+                Ok(next) => (task, next),
+                Err(error) => {
+                    tracing::error!(%task, %error, "a schedule cannot be read, and makes no runs until its task changes");
+                    (task, None)
+                }
+            };
+            Ok::<_, Failure>(tasks.into_iter().map(next).collect::<Vec<_>>())
         });
         for (task, next) in planned.await.map_err(broken)? {
             self.agenda.set(task, next);
@@ -144,44 +166,49 @@ impl ScheduleState {
 
     /// Fires what is due, and notes when each comes next. A template that cannot be read keeps no other from its run.
     async fn fire_due(&mut self) -> Result<(), ActorProcessingErr> {
-        let due = self.agenda.due(self.ctx.env.clock.now());
+        let now = self.ctx.env.clock.now();
+        let due = self.agenda.due(now);
         for group in due.chunks(FIRED_AT_ONCE) {
             self.ctx.env.faults.reached("schedule.due");
             match self.fire(group.to_vec()).await {
                 Ok(()) => {}
                 Err(_) if group.len() > 1 => {
                     for task in group {
-                        self.fire_alone(*task).await;
+                        self.fire_alone(*task, now).await;
                     }
                 }
-                Err(error) => self.put_off(group[0], &error),
+                Err(error) => self.put_off(group[0], now, &error),
             }
             self.ctx.env.faults.reached("schedule.fired");
         }
         Ok(())
     }
 
-    async fn fire_alone(&mut self, task: TaskId) {
+    async fn fire_alone(&mut self, task: TaskId, now: Timestamp) {
         if let Err(error) = self.fire(vec![task]).await {
-            self.put_off(task, &error);
+            self.put_off(task, now, &error);
         }
     }
 
     async fn fire(&mut self, tasks: Vec<TaskId>) -> Result<(), Failure> {
         let here = self.here();
-        let fired =
-            self.ctx.db.write(move |tx| tasks.into_iter().map(|task| Ok((task, fire(tx, task, here)?))).collect::<Result<Vec<_>, _>>());
+        let tasks: Vec<_> = tasks.into_iter().map(|task| (task, self.agenda.noticed.get(&task).copied())).collect();
+        let fired = self.ctx.db.write(move |tx| {
+            let fire = |(task, noticed)| Ok((task, fire(tx, task, here, noticed)?));
+            tasks.into_iter().map(fire).collect::<Result<Vec<_>, _>>()
+        });
         for (task, next) in fired.await? {
-            self.agenda.set(task, next);
+            self.agenda.done(task, next);
         }
         Ok(())
     }
 
-    /// What could not be written is tried again at the next look at the clock: a slot is not lost by a full disk.
-    fn put_off(&mut self, task: TaskId, error: &Failure) {
+    /// What could not be written is tried again at the next look at the clock, as noticed when it was tried first: a slot is
+    /// not lost by a full disk, however long that lasts, as long as the node does.
+    fn put_off(&mut self, task: TaskId, now: Timestamp, error: &Failure) {
         tracing::error!(%task, %error, "what came of a schedule could not be recorded, and is tried again");
         let later = self.ctx.env.clock.now().ms().saturating_add(i64::try_from(LOOK_EVERY.as_millis()).unwrap_or(i64::MAX));
-        self.agenda.set(task, Some(Timestamp::from_ms(later)));
+        self.agenda.put_off(task, now, Timestamp::from_ms(later));
     }
 
     fn wait(&mut self, myself: ActorRef<ScheduleMsg>) {
@@ -220,5 +247,18 @@ mod tests {
         agenda.set(task(2), Some(at(40)));
         agenda.set(task(3), None);
         assert_eq!((agenda.first(), agenda.due(at(29))), (Some(at(30)), vec![]));
+    }
+
+    #[test]
+    fn what_is_put_off_is_noticed_since_the_first_try_until_it_is_recorded() {
+        let (task, at) = (TaskId::from_bytes([1; 16]), Timestamp::from_ms);
+        let mut agenda = Agenda::default();
+        agenda.set(task, Some(at(10)));
+        for (now, later) in [(10, 70), (70, 130)] {
+            agenda.put_off(task, at(now), at(later));
+            assert_eq!((agenda.noticed.get(&task), agenda.first()), (Some(&at(10)), Some(at(later))));
+        }
+        agenda.done(task, Some(at(200)));
+        assert_eq!((agenda.noticed.get(&task), agenda.first()), (None, Some(at(200))));
     }
 }

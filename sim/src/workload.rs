@@ -8,7 +8,7 @@ use frith_store::{
     model::{Assignee, By, CheckoutKind, EndHow, Missed, PlaceKind, Schedule, Status},
     open::Tx,
     rules::{
-        schedule::{Template, can_fire},
+        schedule::{Look, Template, can_fire},
         seat::can_decide,
     },
     text::PathText,
@@ -103,7 +103,7 @@ fn fire(tx: &mut Tx<'_>, id: TaskId) -> Result<(), Failure> {
     let (Some(task), Some(place)) = (task, place.map(|place| tx.place(place)).transpose()?.flatten()) else { return Ok(()) };
     let last = tx.fired(id, Timestamp::from_ms(i64::MAX), 1)?;
     let template = Template { task: &task, place: &place, parent: None, last: last.first() };
-    let plan = can_fire(template, can_decide(&place, tx.machine())?, tx.now())?;
+    let plan = can_fire(template, can_decide(&place, tx.machine())?, Look::at(tx.now()))?;
     tx.fire(&plan)
 }
 

@@ -17,8 +17,8 @@ use crate::{
 };
 
 pub use shared::{
-    ATTACHMENT_MOST, AttachmentFault, NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, SITE_NOTE_MOST, SKILL_FILE_MOST, SKILL_FILES_MOST,
-    SkillFault, UrlFault, VersionNamed,
+    ATTACHMENT_MOST, ATTACHMENTS_MOST, AttachmentFault, NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, SITE_NOTE_MOST, SKILL_FILE_MOST,
+    SKILL_FILES_MOST, SkillFault, UrlFault, VersionNamed,
 };
 
 /// The most characters a place's name may have.
@@ -420,6 +420,9 @@ pub enum Refusal {
     /// The note of a site is too long.
     #[error("the note of a site has {length} bytes, and {SITE_NOTE_MOST} is the most")]
     LongSiteNote { length: usize },
+    /// A task would have too many files.
+    #[error("task {} `{}` has {there} of {ATTACHMENTS_MOST} attachments, and {added} more would be too many", task.id.short(), task.title)]
+    TooManyAttachments { task: TaskInTheWay, there: usize, added: usize },
 }
 
 impl From<ScheduleFault> for Refusal {

@@ -11,6 +11,7 @@ use frith_store::{
     id::{BlobHash, MachineId, OpenToken, PlaceId, TaskId, UploadId},
     model::Assignee,
     open::{Disk, Identity, Options, Signer, Store, file_backend},
+    refusal::Refusal,
     sweep::{DAYS_KEPT, Swept},
     time::Timestamp,
     tx::{NewAttachment, NewTask, PlaceEdit, TaskEdit, Tx},
@@ -174,12 +175,28 @@ fn a_copy_of_attachments_moves_no_bytes_and_keeps_them() {
     (1..=2).for_each(|n| add(&kept, 0, n, "short".into()));
     let hash = attach(&kept, 0, 1, "brief.bin", &[5; 4_000]);
     for added in [1, 0] {
-        kept.write(1, move |tx| tx.copy_attachments(task(1), task(2), &person()).map(|copied| assert_eq!(copied, added)));
+        kept.write(1, move |tx| Ok(tx.copy_attachments(task(1), task(2), &person()).map(|copied| assert_eq!(copied, added))?));
     }
     kept.write(2, move |tx| Ok(tx.detach(task(1), "brief.bin", hash, &person())?));
     kept.sweep(2);
     kept.sweep(2 + DAYS_KEPT);
     assert_eq!(kept.store.blobs().check(hash).unwrap(), 4_000);
+}
+
+#[test]
+fn attaching_has_a_bound_and_a_copy_for_a_run_is_never_refused() {
+    let kept = Kept::new();
+    (1..=2).for_each(|n| add(&kept, 0, n, "short".into()));
+    let file = |n: usize| NewAttachment { name: format!("{n}"), hash: BlobHash::of(b"all"), size: 3, upload: None };
+    let files = move |range: std::ops::Range<usize>| range.map(file).collect::<Vec<_>>();
+    kept.write(1, move |tx| tx.attach(task(1), files(0..100), &person()).map(|added| assert_eq!(added, 100)));
+    kept.write(1, move |tx| tx.attach(task(2), files(50..150), &person()).map(|added| assert_eq!(added, 100)));
+    let refused = kept.store.write(day(1), move |tx| tx.attach(task(1), files(99..101), &person()));
+    assert!(matches!(refused, Err(Failure::Refused(no)) if matches!(*no, Refusal::TooManyAttachments { there: 100, added: 1, .. })));
+    kept.write(1, move |tx| Ok(tx.copy_attachments(task(1), task(2), &person()).map(|copied| assert_eq!(copied, 50))?));
+    kept.write(1, move |tx| Ok(tx.detach(task(2), "149", BlobHash::of(b"all"), &person())?));
+    assert_eq!(kept.store.read(|view| view.attachments(task(2))).unwrap().len(), 149);
+    assert_eq!(kept.store.check().unwrap(), [], "rows that are derived one by one are those of the whole");
 }
 
 #[test]

@@ -105,6 +105,23 @@ fn what_is_no_file_is_refused_in_its_own_words_and_nothing_is_attached() {
 }
 
 #[test]
+fn a_task_has_a_hundred_attachments_and_no_more() {
+    let (sandbox, task) = with_task();
+    let names: Vec<String> = (0..101).map(|n| format!("{n:03}.txt")).collect();
+    names.iter().for_each(|name| fs::write(sandbox.root().join(name), name).unwrap());
+    let attach = |names: &[String]| sandbox.frith(["task", "attach", &task].into_iter().chain(names.iter().map(String::as_str)));
+    let _ = attach(&names[..99]).ok();
+    let refused = attach(&names[98..]).ends_with(1);
+    let _ = attach(&names[..100]).ok();
+    let again = attach(&names[100..]).ends_with(1);
+    insta::assert_snapshot!(sandbox.transcript([&again]));
+    assert!(refused.stderr.contains("has 99 of 100 attachments, and 2 more would be too many"), "{}", refused.transcript());
+    let shown = sandbox.show_task(&task);
+    let there: Vec<_> = shown["attachments"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(there, names[..100]);
+}
+
+#[test]
 fn two_files_of_one_name_are_both_kept_and_told_apart_by_their_hashes() {
     let (sandbox, task) = with_task();
     for text in ["first", "second"] {

@@ -42,6 +42,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("HomeAway", "a place whose seat is on another machine"),
     ("MachineAway", "a second machine in the team"),
     ("BadAttachment", "cli_attachments: files that are none"),
+    ("TooManyAttachments", "cli_attachments: a hundred and one files"),
     ("UploadLost", "a node that ends while a file is on its way"),
     ("BadSkill", "cli_skills: folders that are none"),
     ("SkillOff", "cli_skills: asked from an agent's shell"),

@@ -5,6 +5,11 @@
 
 use std::fs;
 
+use frith_store::{
+    database::{Database, Keep, WriteRows},
+    open::file_backend,
+    rows::{Key, RowsMut as _, Scan, Table, scan_prefix},
+};
 use frith_tests::{Run, Sandbox, wait_for};
 use serde_json::Value;
 
@@ -17,6 +22,8 @@ const MORNING: &str = "2026-03-27T06:00:00Z";
 /// Seconds after 8:30: a slot of that minute is noticed on time.
 const HALF_PAST_8: &str = "2026-03-27T08:30:05Z";
 const DAYS_LATER: &str = "2026-03-30T12:00:00Z";
+/// The byte before the records of slots.
+const SLOTS: u8 = 27;
 
 /// Ends the node and starts another at this time.
 fn restart_at(sandbox: &Sandbox, time: &str) {
@@ -97,7 +104,7 @@ fn a_slot_makes_a_run_that_is_an_ordinary_task() {
     let _ = sandbox.frith(["task", "attach", &id, notes.to_str().unwrap()]).ok();
     restart_at(&sandbox, "2026-03-27T08:29:59Z");
     wait_for_slot(&sandbox, &id, "2026-03-27T08:30 ran");
-    let now = "2026-03-27T08:31:00Z";
+    let now = "2026-03-27T08:31:30Z";
     let run = runs(&sandbox, "app").swap_remove(0);
     let lines: &[&[&str]] = &[
         &["task", "list", "-w", "app"],
@@ -223,8 +230,74 @@ fn an_archived_place_runs_nothing_and_says_why() {
     let show = at(&sandbox, DAYS_LATER, &["task", "show", &id]).ok();
     let _ = sandbox.frith(["workspace", "unarchive", "app"]).ok();
     wait_for_slot(&sandbox, &id, "2026-03-30T08:30 archived 3");
-    insta::assert_snapshot!(sandbox.transcript([&edit, &show]));
     assert!(runs(&sandbox, "app").is_empty());
+    restart_at(&sandbox, "2026-03-31T08:30:05Z");
+    wait_for_slot(&sandbox, &id, "2026-03-31T08:30 ran");
+    let after = at(&sandbox, "2026-03-31T08:31:00Z", &["task", "show", &id]).ok();
+    insta::assert_snapshot!(sandbox.transcript([&edit, &show, &after]));
+    assert_eq!(runs(&sandbox, "app").len(), 1, "the next slot after the return");
+}
+
+#[test]
+fn a_template_runs_again_when_its_workspace_is_back_from_the_trash() {
+    let sandbox = machine_at(MORNING);
+    let id = template(&sandbox, "30 8 * * *", &[]);
+    let _ = sandbox.frith(["workspace", "delete", "app", "--yes"]).ok();
+    restart_at(&sandbox, HALF_PAST_8);
+    restart_at(&sandbox, "2026-03-28T12:00:00Z");
+    let _ = sandbox.frith(["workspace", "unarchive", "app"]).ok();
+    restart_at(&sandbox, "2026-03-29T08:30:05Z");
+    wait_for_slot(&sandbox, &id, "2026-03-29T08:30 ran");
+    assert_eq!(slots(&sandbox, &id)[1..], ["2026-03-28T08:30 deleted 1", "2026-03-27T08:30 deleted 1"]);
+}
+
+#[test]
+fn a_schedule_that_is_taken_away_in_a_pause_leaves_no_trace_in_the_next() {
+    let sandbox = machine_at(MORNING);
+    let id = template(&sandbox, "30 8 * * *", &[]);
+    let _ = sandbox.frith(["task", "edit", &id, "--pause"]).ok();
+    restart_at(&sandbox, HALF_PAST_8);
+    wait_for_slot(&sandbox, &id, "2026-03-27T08:30 paused 1");
+    restart_at(&sandbox, "2026-03-28T12:00:00Z");
+    let _ = sandbox.frith(["task", "edit", &id, "--no-schedule"]).ok();
+    restart_at(&sandbox, DAYS_LATER);
+    let _ = sandbox.frith(["task", "edit", &id, "--schedule", "30 8 * * *"]).ok();
+    restart_at(&sandbox, "2026-03-31T08:30:05Z");
+    wait_for_slot(&sandbox, &id, "2026-03-31T08:30 ran");
+    assert_eq!(slots(&sandbox, &id), ["2026-03-31T08:30 ran", "2026-03-28T08:30 paused 1", "2026-03-27T08:30 paused 1"]);
+}
+
+#[test]
+fn a_template_that_cannot_be_read_keeps_no_other_from_its_run() {
+    let sandbox = machine_at(MORNING);
+    let (broken, sound) = (template(&sandbox, "30 8 * * *", &[]), template(&sandbox, "45 8 * * *", &[]));
+    restart_at(&sandbox, HALF_PAST_8);
+    wait_for_slot(&sandbox, &broken, "2026-03-27T08:30 ran");
+    let _ = sandbox.frith(["down"]).ok();
+    sandbox.wait_for_no_node();
+    spoil_slots(&sandbox);
+    let _ = at(&sandbox, "2026-03-28T08:45:05Z", &["up"]).ok();
+    wait_for_slot(&sandbox, &sound, "2026-03-28T08:45 ran");
+    let shown = sandbox.frith(["task", "show", &broken]);
+    assert!(shown.code != 0 && shown.stderr.contains("cannot be read"), "{}", shown.transcript());
+}
+
+/// Damages the records of all slots behind the store's back.
+fn spoil_slots(sandbox: &Sandbox) {
+    let path = sandbox.home().join("store.redb");
+    let database = Database::open(file_backend(&path).unwrap(), path, 1 << 20).unwrap();
+    let spoil = |rows: &WriteRows<'_>| {
+        let mut keys = Vec::new();
+        scan_prefix(rows, Table::Views, &Key::new(SLOTS), &mut |key, _| {
+            keys.push(key.to_vec());
+            Ok(Scan::On)
+        })?;
+        assert_eq!(keys.len(), 1);
+        keys.iter().try_for_each(|key| rows.put(Table::Views, key, &[]))?;
+        Ok(((), Keep::Commit))
+    };
+    database.write(spoil).unwrap();
+    database.close().unwrap();
 }
 
 #[test]

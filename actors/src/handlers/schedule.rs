@@ -5,7 +5,7 @@ use frith_store::{
     id::{MachineId, TaskId},
     model::{By, Fired, Place, RunOf, Schedule, Task},
     rules::{
-        schedule::{FirePlan, Template, can_fire, timetable},
+        schedule::{FirePlan, Look, Template, can_close, can_fire, timetable},
         seat::can_decide,
     },
     time::Timestamp,
@@ -43,7 +43,7 @@ pub fn state(view: &View<'_>, task: &Task, now: Timestamp) -> Result<Option<Sche
 /// # Errors
 /// The rows cannot be read.
 pub fn next_look(view: &View<'_>, task: TaskId, here: MachineId, now: Timestamp) -> Result<Option<Timestamp>, Failure> {
-    let plan = Known::read(view, task, now)?.and_then(|known| known.plan(here, now));
+    let plan = Known::read(view, task, now)?.and_then(|known| known.plan(here, Look::at(now)));
     Ok(plan.and_then(|plan| if plan.outcomes().is_empty() { plan.next() } else { Some(now) }))
 }
 
@@ -61,13 +61,29 @@ pub fn goes_on(tx: &mut Tx<'_>, id: TaskId, by: &By) -> Result<(), Failure> {
     }
 }
 
-/// Records what came of a template's slots, and makes the run that is due. Answers when to look again.
+/// What is to be recorded of a template's slots before its schedule becomes another or goes; none when this machine does not
+/// decide, or nothing is open.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn closing(view: &View<'_>, task: &Task, new: Option<&Schedule>, here: MachineId, now: Timestamp) -> Result<Option<FirePlan>, Failure> {
+    let from = |schedule: &Schedule| schedule.from;
+    if task.schedule.as_ref().map(from) == new.map(from) {
+        return Ok(None);
+    }
+    let known = Known::read(view, task.id, now)?;
+    Ok(known.and_then(|known| can_close(known.template(), can_decide(&known.place, here).ok()?, now).ok()))
+}
+
+/// Records what came of a template's slots, and makes the run that is due. `noticed` is when it was tried in vain first.
+/// Answers when to look again.
 ///
 /// # Errors
 /// Something could not be written.
-pub fn fire(tx: &mut Tx<'_>, task: TaskId, here: MachineId) -> Result<Option<Timestamp>, Failure> {
+pub fn fire(tx: &mut Tx<'_>, task: TaskId, here: MachineId, noticed: Option<Timestamp>) -> Result<Option<Timestamp>, Failure> {
     let now = tx.now();
-    let Some(plan) = Known::read(tx, task, now)?.and_then(|known| known.plan(here, now)) else { return Ok(None) };
+    let look = Look { now, noticed: noticed.unwrap_or(now) };
+    let Some(plan) = Known::read(tx, task, now)?.and_then(|known| known.plan(here, look)) else { return Ok(None) };
     tx.fire(&plan)?;
     if let Some(run) = plan.run() {
         tracing::info!(template = %task, run = %run.task(), slot = %run.slot, "a schedule made its run");
@@ -103,8 +119,8 @@ impl Known {
     }
 
     /// What is to be done now, if this machine decides and understands the schedule.
-    fn plan(&self, here: MachineId, now: Timestamp) -> Option<FirePlan> {
-        let decided = can_decide(&self.place, here).and_then(|decides| can_fire(self.template(), decides, now));
+    fn plan(&self, here: MachineId, look: Look) -> Option<FirePlan> {
+        let decided = can_decide(&self.place, here).and_then(|decides| can_fire(self.template(), decides, look));
         decided.inspect_err(|refusal| tracing::debug!(task = %self.task.id, %refusal, "a schedule is left alone")).ok()
     }
 }

@@ -159,12 +159,17 @@ pub fn edit(tx: &mut Tx<'_>, caller: &Caller, request: &task::Edit, zone: &str) 
     request.body.as_deref().map_or(Ok(()), can_hold)?;
     let reorders = request.first || request.before.is_some() || request.after.is_some();
     let edits = edit != TaskEdit::default();
+    let closing = match &edit.schedule {
+        Some(new) => schedule::closing(tx, &standing.task, new.as_ref(), tx.machine(), tx.now())?,
+        None => None,
+    };
     if !reorders && !edits && wanted == Wanted::default() {
         return Err(Refusal::NothingToChange.into());
     }
     reorder(tx, caller, request, &standing)?;
     if edits {
         tx.edit_task(standing.task.id, edit, &caller.by())?;
+        closing.map_or(Ok(()), |plan| tx.fire(&plan))?;
     }
     info(tx, standing.task.id, &standing.place, tx.now())
 }

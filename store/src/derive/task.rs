@@ -24,8 +24,10 @@ pub(crate) struct FreshRecords {
     pub history: Vec<Keyed<HistoryRecord>>,
     /// Whether the body changed.
     pub body: bool,
-    /// Whether what is attached changed.
-    pub attachments: bool,
+    /// What was attached.
+    pub attached: Vec<Keyed<AttachmentRecord>>,
+    /// Whether something was taken away, so that all that is attached has to be looked at.
+    pub detaches: bool,
 }
 
 impl Deriver<'_> {
@@ -34,15 +36,19 @@ impl Deriver<'_> {
         let Some(state) = TaskState::read(document) else { return Ok(()) };
         let old = self.view().task_row(task)?;
         let known = if fresh.is_some() { old.as_ref().map(Thread::of) } else { None };
-        let whole = || FreshRecords { messages: messages(document), history: history(document), body: true, attachments: true };
+        let whole =
+            || FreshRecords { messages: messages(document), history: history(document), body: true, attached: Vec::new(), detaches: true };
         let fresh = fresh.unwrap_or_else(whole);
         self.messages(task, &fresh.messages)?;
         self.history(task, &fresh.history)?;
         if fresh.body {
             self.body(task, &state.body)?;
         }
-        if fresh.attachments {
-            self.attachments(task, document)?;
+        if fresh.detaches {
+            self.delete_all(&Space::Attachment.key().bytes(task.as_bytes()))?;
+            self.attachments(task, &attachments(document))?;
+        } else {
+            self.attachments(task, &fresh.attached)?;
         }
         let thread = match known {
             Some(thread) => thread.with(&fresh),
@@ -220,12 +226,10 @@ impl Deriver<'_> {
         }
     }
 
-    fn attachments(&self, task: TaskId, document: &Document) -> Result<(), StoreError> {
-        let prefix = Space::Attachment.key().bytes(task.as_bytes());
-        self.delete_all(&prefix)?;
-        for Keyed { writer, seq, record } in attachments(document) {
-            let AttachmentRecord::Here { name, hash, size, by, at } = record else { continue };
-            let key = prefix.clone().signed(at.ms()).bytes(writer.as_bytes()).number(seq);
+    fn attachments(&self, task: TaskId, attached: &[Keyed<AttachmentRecord>]) -> Result<(), StoreError> {
+        for Keyed { writer, seq, record } in attached {
+            let AttachmentRecord::Here { name, hash, size, by, at } = record.clone() else { continue };
+            let key = Space::Attachment.key().bytes(task.as_bytes()).signed(at.ms()).bytes(writer.as_bytes()).number(*seq);
             self.put(Space::Attachment, &key, &Attachment { name, hash, size, by, machine: writer.machine(), at })?;
         }
         Ok(())

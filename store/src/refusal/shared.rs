@@ -10,6 +10,8 @@ use crate::{id::VersionHash, model::By, text::PathText, time::Timestamp};
 pub const NOTE_MOST: usize = 16 * 1024;
 /// The most bytes an attachment may have.
 pub const ATTACHMENT_MOST: u64 = 25 * 1024 * 1024;
+/// The most files that are attached to a task.
+pub const ATTACHMENTS_MOST: usize = 100;
 /// The most characters a note's name may have, its ending counted.
 pub const NOTE_NAME_MOST: usize = 32;
 
@@ -189,6 +191,9 @@ impl Refusal {
             Self::SkillSwitch { parent, skill, .. } => format!("switch it there: `frith skill on {skill} -w {}`, or `off`", parent.name),
             Self::BadUrl { fault: UrlFault::Credentials, .. } => "leave it out: whoever opens the site logs in there".into(),
             Self::BadUrl { .. } => "give the whole address, such as `https://example.org/board`".into(),
+            Self::TooManyAttachments { task, .. } => {
+                format!("pack them into one file, or take one away: `frith task detach {} <name>`", task.id.short())
+            }
             Self::LongSiteNote { .. } => "put it into a note: `frith memory set <name>`".into(),
             _ => return None,
         })

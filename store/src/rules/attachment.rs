@@ -1,9 +1,10 @@
 //! Files that are attached to tasks: their names, their size, and which one is meant (forks.md, "Task").
 
+use super::in_the_way;
 use crate::{
     id::{AttachmentRef, BlobHash, NoPrefix, Prefix},
-    model::Attachment,
-    refusal::{ATTACHMENT_MOST, AttachmentFault, Refusal, What},
+    model::{Attachment, Task},
+    refusal::{ATTACHMENT_MOST, ATTACHMENTS_MOST, AttachmentFault, Refusal, What},
 };
 
 /// The most characters the name of an attachment may have.
@@ -20,6 +21,18 @@ pub fn can_attach(name: &str, size: u64) -> Result<(), Refusal> {
         return bad(AttachmentFault::Name);
     }
     if size > ATTACHMENT_MOST { bad(AttachmentFault::TooLarge(size)) } else { Ok(()) }
+}
+
+/// Whether a task to which so many files are attached may get so many more. The runs of a template get what it has, so without
+/// a bound one could grow until it makes none.
+///
+/// # Errors
+/// They would be too many.
+pub fn can_have_more(task: &Task, there: usize, added: usize) -> Result<(), Refusal> {
+    if added > 0 && there + added > ATTACHMENTS_MOST {
+        return Err(Refusal::TooManyAttachments { task: in_the_way(task), there, added });
+    }
+    Ok(())
 }
 
 /// The attachment that somebody named: by its name, which wins, by its hash or by the beginning of its hash.
@@ -54,7 +67,12 @@ fn by_prefix<'a>(attachments: &'a [Attachment], given: &str) -> Result<Vec<&'a A
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{id::MachineId, model::By, time::Timestamp};
+    use crate::{
+        id::MachineId,
+        model::{By, Status},
+        rules::samples::{place, task},
+        time::Timestamp,
+    };
 
     fn attached(name: &str, n: u8) -> Attachment {
         Attachment {
@@ -77,6 +95,16 @@ mod tests {
         }
         let large = can_attach("x", ATTACHMENT_MOST + 1);
         assert!(matches!(large, Err(Refusal::BadAttachment { fault: AttachmentFault::TooLarge(_), .. })));
+    }
+
+    #[test]
+    fn a_task_has_so_many_attachments_and_no_more_and_what_is_there_already_is_never_too_much() {
+        let task = task(1, &place(1, "app"), Status::NotStarted);
+        for (there, added) in [(0, ATTACHMENTS_MOST), (ATTACHMENTS_MOST - 1, 1), (ATTACHMENTS_MOST * 2, 0)] {
+            assert_eq!(can_have_more(&task, there, added), Ok(()), "{there} and {added}");
+        }
+        let refused = can_have_more(&task, ATTACHMENTS_MOST - 1, 2);
+        assert!(matches!(refused, Err(Refusal::TooManyAttachments { added: 2, .. })));
     }
 
     #[test]

@@ -194,41 +194,91 @@ impl FirePlan {
     }
 }
 
+/// When the slots of a template are looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Now.
+    pub now: Timestamp,
+    /// Since when what has come is known and could not be recorded; now, when nothing was in the way. What was noticed on
+    /// time stays so.
+    pub noticed: Timestamp,
+}
+
+impl Look {
+    /// The first look at what has come.
+    pub fn at(now: Timestamp) -> Self {
+        Self { now, noticed: now }
+    }
+
+    /// The last moment of which a slot is noticed too late.
+    fn too_late(self) -> Timestamp {
+        let on_time = i64::try_from(ON_TIME_MS).unwrap_or(i64::MAX);
+        Timestamp::from_ms(self.noticed.min(self.now).ms().saturating_sub(on_time).saturating_sub(1))
+    }
+}
+
+/// The slot that was recorded as the first of a time in which none makes a run, and why, unless the schedule has been
+/// changed since: then its slots are others.
+fn lasting(schedule: &Schedule, last: Option<&Fired>) -> Option<(Timestamp, Skip)> {
+    match last {
+        Some(Fired { slot, outcome: Outcome::Skipped { why, .. }, .. }) if why.lasts() && *slot > schedule.from => Some((*slot, *why)),
+        _ => None,
+    }
+}
+
 /// What becomes of a template's slots up to now. The latest one makes a run when it is noticed on time, and when it was
 /// missed and the schedule says so; no other does. While a schedule is paused or its place takes no writes, the first slot
 /// is recorded as skipped, and the others once that is over.
 ///
 /// # Errors
 /// The task has no schedule, or one that this frith does not understand.
-pub fn can_fire(template: Template<'_>, decides: Decides, now: Timestamp) -> Result<FirePlan, Refusal> {
-    let Template { task, place, last, .. } = template;
-    let schedule = task.schedule.as_ref().ok_or_else(|| Refusal::NoSchedule { task: in_the_way(task) })?;
-    let table = timetable(schedule)?;
-    let mut plan = FirePlan { template: task.id, place: place.id, epoch: decides.epoch(), outcomes: vec![], next: None };
+pub fn can_fire(template: Template<'_>, decides: Decides, look: Look) -> Result<FirePlan, Refusal> {
+    let (schedule, table, mut plan) = begin(template, decides)?;
+    let (last, now) = (template.last, look.now);
     let mut done = last.map_or(schedule.from, |last| last.slot.max(schedule.from));
-    if let Some(Fired { slot, outcome: Outcome::Skipped { why, .. }, .. }) = last
-        && why.lasts()
-    {
-        if template.skips() == Some(*why) {
+    if let Some((slot, why)) = lasting(schedule, last) {
+        if template.skips() == Some(why) {
             return Ok(plan);
         }
-        let until = if *why == Skip::Paused { schedule.from.min(now) } else { now };
-        plan.skip(&table, *slot, until, *why);
+        // When it ended nobody wrote down, but it was before this look: what comes on time from here on is not concerned.
+        let until = look.too_late();
+        plan.skip(&table, slot, until, why);
         done = done.max(until);
     }
     match (table.next_after(done), template.skips()) {
         (Some(first), Some(why)) if first <= now => plan.outcomes.push((first, Outcome::Skipped { why, slots: 1 })),
-        (Some(first), None) if first <= now => come(&mut plan, &table, schedule, done, now),
+        (Some(first), None) if first <= now => come(&mut plan, &table, schedule, done, look),
         (next, _) => plan.next = next,
     }
     Ok(plan)
 }
 
+/// What is to be recorded before a template's schedule changes or goes: the slots of a time in which none makes a run, since
+/// afterwards nothing tells any more when they were.
+///
+/// # Errors
+/// As [`can_fire`].
+pub fn can_close(template: Template<'_>, decides: Decides, now: Timestamp) -> Result<FirePlan, Refusal> {
+    let (schedule, table, mut plan) = begin(template, decides)?;
+    if let Some((slot, why)) = lasting(schedule, template.last) {
+        plan.skip(&table, slot, now, why);
+    }
+    Ok(plan)
+}
+
+fn begin(template: Template<'_>, decides: Decides) -> Result<(&Schedule, Timetable, FirePlan), Refusal> {
+    let Template { task, place, .. } = template;
+    let schedule = task.schedule.as_ref().ok_or_else(|| Refusal::NoSchedule { task: in_the_way(task) })?;
+    let plan = FirePlan { template: task.id, place: place.id, epoch: decides.epoch(), outcomes: vec![], next: None };
+    Ok((schedule, timetable(schedule)?, plan))
+}
+
 /// What becomes of slots that have come and that nothing keeps from making a run.
-fn come(plan: &mut FirePlan, table: &Timetable, schedule: &Schedule, done: Timestamp, now: Timestamp) {
+fn come(plan: &mut FirePlan, table: &Timetable, schedule: &Schedule, done: Timestamp, look: Look) {
+    let now = look.now;
     plan.next = table.next_after(now);
     let Some(latest) = table.last_until(done, now) else { return };
-    if now.ms_since(latest) > ON_TIME_MS && schedule.missed == Missed::Skip {
+    if latest <= look.too_late() && schedule.missed == Missed::Skip {
         return plan.skip(table, done, now, Skip::Missed);
     }
     plan.skip(table, done, Timestamp::from_ms(latest.ms() - 1), Skip::Missed);
@@ -267,7 +317,28 @@ mod tests {
     }
 
     fn fire(task: &Task, place: &Place, last: Option<&Fired>, now: Timestamp) -> FirePlan {
-        can_fire(Template { task, place, parent: None, last }, can_decide(place, HERE).unwrap(), now).unwrap()
+        looked(task, place, last, Look::at(now))
+    }
+
+    fn looked(task: &Task, place: &Place, last: Option<&Fired>, look: Look) -> FirePlan {
+        can_fire(Template { task, place, parent: None, last }, can_decide(place, HERE).unwrap(), look).unwrap()
+    }
+
+    /// What is recorded before the schedule of a task becomes as wanted, and the task afterwards.
+    fn change(task: &Task, last: &Fired, wanted: &Wanted<'_>, now: &str) -> (Vec<(Timestamp, Outcome)>, Task) {
+        let place = place(1, "app");
+        let template = Template { task, place: &place, parent: None, last: Some(last) };
+        let closed = can_close(template, can_decide(&place, HERE).unwrap(), at(now)).unwrap().outcomes;
+        let schedule = can_schedule(task, wanted, "UTC", at(now)).unwrap().unwrap().into_schedule();
+        (closed, Task { schedule, ..task.clone() })
+    }
+
+    /// A template that was paused on the first day, with the record of its first slot.
+    fn paused_daily(missed: Missed) -> (Task, Fired) {
+        let mut task = daily(missed);
+        let pause = Wanted { paused: Some(true), ..Wanted::default() };
+        task.schedule = can_schedule(&task, &pause, "UTC", at("01T08:00")).unwrap().unwrap().into_schedule();
+        (task, fired(at("01T09:30"), skipped(Skip::Paused, 1)))
     }
 
     fn outcomes(task: &Task, last: Option<Fired>, now: &str) -> Vec<(Timestamp, Outcome)> {
@@ -296,19 +367,46 @@ mod tests {
 
     #[test]
     fn d14_a_paused_schedule_skips_and_says_so_and_what_passed_meanwhile_is_not_missed() {
-        let mut task = daily(Missed::Once);
-        let pause = Wanted { paused: Some(true), ..Wanted::default() };
-        task.schedule = can_schedule(&task, &pause, "UTC", at("01T08:00")).unwrap().unwrap().into_schedule();
-        let first = (at("01T09:30"), skipped(Skip::Paused, 1));
-        assert_eq!(outcomes(&task, None, "01T09:30"), [first]);
-        let last = fired(first.0, first.1);
+        let (task, last) = paused_daily(Missed::Once);
+        assert_eq!(outcomes(&task, None, "01T09:30"), [(last.slot, last.outcome)]);
         let goes_on = fire(&task, &place(1, "app"), Some(&last), at("03T12:00"));
         assert_eq!((goes_on.outcomes(), goes_on.next()), (&[][..], None), "a long pause costs nothing");
         let resume = Wanted { paused: Some(false), ..Wanted::default() };
-        task.schedule = can_schedule(&task, &resume, "UTC", at("03T12:00")).unwrap().unwrap().into_schedule();
-        assert_eq!(outcomes(&task, Some(last.clone()), "03T12:00"), [(at("03T09:30"), skipped(Skip::Paused, 2))]);
-        let later = [(at("03T09:30"), skipped(Skip::Paused, 2)), (at("04T09:30"), Outcome::Ran)];
-        assert_eq!(outcomes(&task, Some(last), "04T09:30"), later);
+        let (closed, task) = change(&task, &last, &resume, "03T12:00");
+        assert_eq!(closed, [(at("03T09:30"), skipped(Skip::Paused, 2))]);
+        for last in [last, fired(closed[0].0, closed[0].1)] {
+            assert_eq!(outcomes(&task, Some(last.clone()), "03T12:00"), []);
+            assert_eq!(outcomes(&task, Some(last), "04T09:30"), [(at("04T09:30"), Outcome::Ran)]);
+        }
+    }
+
+    #[test]
+    fn what_passed_without_a_schedule_or_by_another_one_is_not_said_to_have_been_paused() {
+        let (task, last) = paused_daily(Missed::Skip);
+        let (closed, without) = change(&task, &last, &Wanted { removed: true, ..Wanted::default() }, "02T12:00");
+        assert_eq!(closed, [(at("02T09:30"), skipped(Skip::Paused, 1))]);
+        let again = Wanted { expression: Some("30 9 * * *"), ..Wanted::default() };
+        let schedule = can_schedule(&without, &again, "UTC", at("05T12:00")).unwrap().unwrap().into_schedule();
+        let with = Task { schedule, ..without };
+        assert_eq!(outcomes(&with, Some(last.clone()), "05T12:00"), []);
+        assert_eq!(outcomes(&with, Some(last.clone()), "06T09:30"), [(at("06T09:30"), Outcome::Ran)]);
+
+        let hourly = Wanted { expression: Some("0 * * * *"), ..Wanted::default() };
+        let (closed, edited) = change(&task, &last, &hourly, "03T11:30");
+        assert_eq!(closed, [(at("03T09:30"), skipped(Skip::Paused, 2))]);
+        let last = fired(closed[0].0, closed[0].1);
+        assert_eq!(outcomes(&edited, Some(last.clone()), "03T12:00"), [(at("03T12:00"), skipped(Skip::Paused, 1))]);
+        let (closed, resumed) = change(&edited, &last, &Wanted { paused: Some(false), ..Wanted::default() }, "03T11:45");
+        assert_eq!((closed, outcomes(&resumed, Some(last), "03T12:00")), (vec![], vec![(at("03T12:00"), Outcome::Ran)]));
+    }
+
+    #[test]
+    fn a_slot_that_was_noticed_on_time_runs_however_late_it_can_be_recorded() {
+        let (task, app) = (daily(Missed::Skip), place(1, "app"));
+        let late = |noticed, now| looked(&task, &app, None, Look { now: at(now), noticed: at(noticed) }).outcomes;
+        assert_eq!(late("01T09:31", "01T13:00"), [(at("01T09:30"), Outcome::Ran)]);
+        assert_eq!(late("01T09:33", "01T13:00"), [(at("01T09:30"), skipped(Skip::Missed, 1))]);
+        assert_eq!(late("01T09:31", "02T13:00"), [(at("01T09:30"), skipped(Skip::Missed, 1)), (at("02T09:30"), Outcome::Ran)]);
     }
 
     #[test]
@@ -318,7 +416,14 @@ mod tests {
         let plan = fire(&task, &archived, None, at("01T09:30"));
         assert_eq!(plan.outcomes(), [(at("01T09:30"), skipped(Skip::Archived, 1))]);
         let last = fired(at("01T09:30"), skipped(Skip::Archived, 1));
-        assert_eq!(outcomes(&task, Some(last), "03T12:00"), [(at("03T09:30"), skipped(Skip::Archived, 2))]);
+        assert_eq!(outcomes(&task, Some(last.clone()), "03T12:00"), [(at("03T09:30"), skipped(Skip::Archived, 2))]);
+        for why in [Skip::Archived, Skip::Deleted] {
+            let last = fired(at("03T09:30"), skipped(why, 2));
+            assert_eq!(outcomes(&task, Some(last.clone()), "04T09:29"), []);
+            assert_eq!(outcomes(&task, Some(last), "04T09:31"), [(at("04T09:30"), Outcome::Ran)], "the next slot after the return");
+        }
+        let both = [(at("03T09:30"), skipped(Skip::Archived, 2)), (at("04T09:30"), Outcome::Ran)];
+        assert_eq!(outcomes(&task, Some(last), "04T09:31"), both, "a return at a slot");
         let gone = Place { deleted: Some(at("01T00:00")), ..place(1, "app") };
         assert_eq!(fire(&task, &gone, None, at("01T09:30")).outcomes(), [(at("01T09:30"), skipped(Skip::Deleted, 1))]);
     }

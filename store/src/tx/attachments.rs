@@ -1,5 +1,7 @@
 //! Attaching files to tasks and taking them away. Their bytes are durable under their hash before a change names them.
 
+use std::collections::BTreeSet;
+
 use super::{Tx, tasks::Change};
 use crate::{
     docs::{
@@ -12,6 +14,7 @@ use crate::{
     id::{BlobHash, TaskId, UploadId, Writer},
     model::{Attachment, By},
     refusal::Refusal,
+    rules::attachment::can_have_more,
 };
 
 /// A file to attach.
@@ -32,13 +35,24 @@ impl Tx<'_> {
     /// anew, which mends damaged ones. Answers how many were added.
     ///
     /// # Errors
-    /// Refused when the task's document has no room for so many changes; else something could not be written.
-    pub fn attach(&mut self, task: TaskId, files: Vec<NewAttachment>, by: &By) -> Result<usize, Failure> {
-        let changes = facts::meta(self.rows, About::Task { task }.doc_id())?.map_or(0, |meta| meta.changes);
-        if changes + files.len() as u64 > CHANGES_MOST {
+    /// Refused when the task would have too many, or its document has no room for so many changes; else something could not be
+    /// written.
+    pub fn attach(&mut self, id: TaskId, files: Vec<NewAttachment>, by: &By) -> Result<usize, Failure> {
+        let there: BTreeSet<_> = self.attachments(id)?.into_iter().map(|one| (one.name, one.hash)).collect();
+        let asked: BTreeSet<_> = files.iter().map(|file| (file.name.clone(), file.hash)).collect();
+        let added = asked.difference(&there).count();
+        if let Some(task) = self.task(id)? {
+            can_have_more(&task, there.len(), added)?;
+        }
+        let changes = facts::meta(self.rows, About::Task { task: id }.doc_id())?.map_or(0, |meta| meta.changes);
+        if changes + added as u64 > CHANGES_MOST {
             return Err(Refusal::DocumentFull { changes }.into());
         }
-        let mut there: Vec<_> = self.attachments(task)?.into_iter().map(|one| (one.name, one.hash)).collect();
+        Ok(self.add_files(id, files, by)?)
+    }
+
+    fn add_files(&mut self, task: TaskId, files: Vec<NewAttachment>, by: &By) -> Result<usize, StoreError> {
+        let mut there: BTreeSet<_> = self.attachments(task)?.into_iter().map(|one| (one.name, one.hash)).collect();
         let mut document = self.document(&About::Task { task })?;
         let mut added = 0;
         for NewAttachment { name, hash, size, upload } in files {
@@ -47,10 +61,9 @@ impl Tx<'_> {
                 self.desk.blobs.adopt(upload, hash)?;
             }
             self.named(hash)?;
-            if there.contains(&(name.clone(), hash)) {
+            if !there.insert((name.clone(), hash)) {
                 continue;
             }
-            there.push((name.clone(), hash));
             let record = AttachmentRecord::Here { name, hash, size, by: by.clone(), at: self.now };
             let (writer, seq) = (self.writer(), document.next_seq(self.writer()));
             self.write_attachment(task, &mut document, (writer, seq), &record)?;
@@ -61,14 +74,15 @@ impl Tx<'_> {
     }
 
     /// Attaches to a task what is attached to another, as a run of a schedule gets what its template has. What it has under
-    /// the same name already stays.
+    /// the same name already stays. Nothing is refused: how many there may be was decided when they were attached, and where
+    /// several machines attached to one task at once, what it makes has them all too.
     ///
     /// # Errors
-    /// As [`Tx::attach`].
-    pub fn copy_attachments(&mut self, from: TaskId, to: TaskId, by: &By) -> Result<usize, Failure> {
+    /// Something could not be written.
+    pub fn copy_attachments(&mut self, from: TaskId, to: TaskId, by: &By) -> Result<usize, StoreError> {
         let files = self.view.attachments(from)?.into_iter();
         let files = files.map(|Attachment { name, hash, size, .. }| NewAttachment { name, hash, size, upload: None });
-        self.attach(to, files.collect(), by)
+        self.add_files(to, files.collect(), by)
     }
 
     /// Takes a file away from a task. Closing and this are always possible.
@@ -97,7 +111,10 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         let bytes = document.encode(record)?;
         let mut change = Change::of(move |tx| set_attachment(tx, writer, seq, bytes));
-        change.attachments = true;
+        match record {
+            AttachmentRecord::Here { .. } => change.attached = Some(Keyed { writer, seq, record: record.clone() }),
+            AttachmentRecord::Removed { .. } => change.detaches = true,
+        }
         self.change_task(task, document, change)
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     derive::FreshRecords,
     docs::{
         About, CHANGES_MOST, Document,
+        attachment::AttachmentRecord,
         task::{self, Birth, HISTORY, HistoryRecord, Keyed, MESSAGES, MESSAGES_MOST, MessageRecord, Progress, ScheduleRecord, TaskState},
         trash::{Deletion, seen_in},
     },
@@ -77,13 +78,15 @@ pub(super) struct Change<'c> {
     pub(super) message: Option<MessageRecord>,
     /// Whether it changes the body.
     pub(super) body: bool,
-    /// Whether it changes what is attached.
-    pub(super) attachments: bool,
+    /// The file that it attaches.
+    pub(super) attached: Option<Keyed<AttachmentRecord>>,
+    /// Whether it takes a file away.
+    pub(super) detaches: bool,
 }
 
 impl<'c> Change<'c> {
     pub(super) fn of(work: impl FnOnce(&mut Transaction<'_>) -> Result<(), AutomergeError> + 'c) -> Self {
-        Self { work: Box::new(work), history: None, message: None, body: false, attachments: false }
+        Self { work: Box::new(work), history: None, message: None, body: false, attached: None, detaches: false }
     }
 }
 
@@ -300,7 +303,8 @@ impl Tx<'_> {
             messages: change.message.into_iter().map(|record| Keyed { writer, seq, record }).collect(),
             history: change.history.into_iter().map(|record| Keyed { writer, seq, record }).collect(),
             body: change.body,
-            attachments: change.attachments,
+            attached: change.attached.into_iter().collect(),
+            detaches: change.detaches,
         };
         self.deriver().task(id, document, Some(fresh))
     }
