@@ -100,7 +100,7 @@ impl Caller {
     /// # Errors
     /// The refusal that says who may.
     pub fn may_ask(&self, info: &OperationInfo) -> Result<(), Refusal> {
-        let persons_only = || Refusal::PersonsOnly { what: info.name.to_owned() };
+        let persons_only = || Refusal::PersonsOnly { what: format!("ask for `{}`", info.name) };
         match (&self.who, info.askers) {
             (Who::Person(_), _) | (Who::Agent { .. }, Askers::Everyone) => Ok(()),
             (Who::Agent { oversees: true, .. }, Askers::Overseers) => Ok(()),

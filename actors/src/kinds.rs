@@ -74,7 +74,8 @@ pub enum RulesWay {
 }
 
 /// The line that tells an agent at its prompt of a task. It names commands of its shell, which every kind has.
-const NUDGE: &str = "A task waits for you: run `frith task next` in your shell, do what it says, tell the outcome with `frith task reply <id> <text>`, then run `frith task status <id> completed`.";
+/// The line that tells an agent of a task, where its kind has none of its own.
+pub const NUDGE: &str = "A task waits for you: run `frith task next` in your shell, do what it says, tell the outcome with `frith task reply <id> <text>`, then run `frith task status <id> completed`.";
 
 /// A row of the table of built-in kinds.
 struct Row {

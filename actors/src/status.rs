@@ -1,6 +1,8 @@
 //! What a node says of itself.
 
-use frith_store::{error::StoreError, id::AgentId, text::PathText};
+use std::collections::BTreeSet;
+
+use frith_store::{error::StoreError, id::AgentId, open::Store, text::PathText};
 use ractor::rpc::CallResult;
 
 use crate::{
@@ -70,9 +72,34 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
 /// The store broke.
 pub async fn check(node: &Node) -> Result<Checked, Failed> {
     let (db, blocked) = (node.ctx().db.clone(), node.ctx().env.blocking.clone());
-    let checked = blocking(&blocked, move || Ok::<_, StoreError>((db.store().stats()?.documents, db.store().check()?))).await;
-    let (documents, found) = checked.map_err(Failed::from_work)??;
-    Ok(Checked { documents, found: found.into_iter().map(|violation| violation.found).collect() })
+    let checked = blocking(&blocked, move || {
+        let found = db.store().check()?.into_iter().map(|violation| violation.found);
+        Ok::<_, StoreError>((db.store().stats()?.documents, found.chain(damaged_files(db.store())?).collect()))
+    });
+    let (documents, found) = checked.await.map_err(Failed::from_work)??;
+    Ok(Checked { documents, found })
+}
+
+/// The long texts and files that are damaged, and the attachments that are not there.
+fn damaged_files(store: &Store) -> Result<Vec<String>, StoreError> {
+    let mut found = Vec::new();
+    let mut there = BTreeSet::new();
+    for hash in store.blobs().list()? {
+        match store.blobs().get(hash) {
+            Ok(_) => drop(there.insert(hash)),
+            Err(StoreError::Blob { .. }) => found.push(format!("the text or file {hash} is damaged: put it back from a backup")),
+            Err(error) => return Err(error),
+        }
+    }
+    store.read(|view| {
+        for place in view.places()? {
+            for task in view.all_tasks(place.id)? {
+                let gone = view.attachments(task)?.into_iter().filter(|file| !there.contains(&file.hash));
+                found.extend(gone.map(|file| format!("attachment `{}` of task {} is gone or damaged", file.name, task.short())));
+            }
+        }
+        Ok(found)
+    })
 }
 
 /// Stops every agent, then lets the node end.

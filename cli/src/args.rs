@@ -224,7 +224,7 @@ pub enum Agents {
     #[command(after_help = "Example:\n  frith agents stop my-app")]
     Stop(agents::Stop),
     #[command(
-        after_help = "Example:\n  frith agents attach my-app\n\nControl-backslash and then d detaches. Without a terminal it prints the agent's text until the agent ends:\n  frith agents attach my-app </dev/null | cat"
+        after_help = "Example:\n  frith agents attach my-app\n\nControl-backslash and then d detaches; control-backslash twice sends one to the agent. Without a terminal it prints the agent's text until the agent ends:\n  frith agents attach my-app </dev/null | cat"
     )]
     Attach(agents::Attach),
     #[command(visible_alias = "list", after_help = "Example:\n  frith agents sessions --all")]

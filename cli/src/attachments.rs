@@ -165,8 +165,13 @@ fn write_file(target: &Path, force: bool, fill: impl FnOnce(&mut fs::File) -> Re
         let told = Told::new(format!("`{}` is there already", target.display()));
         Failure::Declined(told.hint("name another file, or write over it: `--force`"))
     };
-    if !force && target.symlink_metadata().is_ok() {
-        return Err(in_the_way());
+    match target.symlink_metadata() {
+        Ok(_) if !force => return Err(in_the_way()),
+        Ok(there) if !there.is_file() && !there.is_symlink() => {
+            let told = Told::new(format!("`{}` is no regular file, and is not written over", target.display()));
+            return Err(Failure::Declined(told.hint("name another file")));
+        }
+        _ => {}
     }
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);

@@ -11,13 +11,14 @@ use frith_actors::{
         Request, agents as agents_api, attachment as attachment_api, fork as fork_api, memory as memory_api, node as node_api,
         skill as skill_api, task as task_api, workspace as workspace_api,
     },
+    env::process::AGENT_VARIABLE,
     local::{
         LocalError,
         lock::{HomeLock, Locked},
     },
 };
 use frith_store::{
-    refusal::TEXT_MOST,
+    refusal::{Refusal, TEXT_MOST},
     text::{PathText, drawable, undrawable_escaped},
 };
 use serde::Serialize;
@@ -28,7 +29,7 @@ use crate::{
         Workspace,
     },
     ask::Run,
-    attach, attachments, config, confirm, doctor,
+    attach, attachments, config, confirm, doctor, environment,
     failure::{Failure, Told},
     log, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
@@ -56,6 +57,9 @@ pub fn carry_out(line: Line) -> Done {
         Command::Status(_) => show(&run, &status::ask(&run)?, render::status),
         Command::Logs(args) => logs(&run, &args),
         Command::Doctor(args) => {
+            if args.fix {
+                require_person("mend what `doctor` finds")?;
+            }
             let found = doctor::examine(&run, &args);
             show(&run, &found, render::doctor)?;
             Ok(ExitCode::from(u8::from(found.has_bad())))
@@ -64,7 +68,10 @@ pub fn carry_out(line: Line) -> Done {
             request.file = absolute(request.file);
             answer(&run, request, render::backed_up)
         }
-        Command::Restore(args) => show(&run, &restore::run(&run, &args)?, render::restored),
+        Command::Restore(args) => {
+            require_person("restore a backup")?;
+            show(&run, &restore::run(&run, &args)?, render::restored)
+        }
         Command::Workspace(verb) => workspace(&run, verb),
         Command::Fork(verb) => fork(&run, verb),
         Command::Task(verb) => task(&run, verb),
@@ -206,13 +213,25 @@ fn task(run: &Run, verb: Task) -> Done {
 fn memory(run: &Run, verb: Memory) -> Done {
     match verb {
         Memory::List(request) => answer(run, request, render::notes),
-        Memory::Get(request) => answer(run, request, render::note),
+        Memory::Get(request) => get_note(run, request),
         Memory::Set(mut request) => {
             request.text = text_or_input(request.text)?;
             answer(run, request, |reply, paper| render::note_saved(reply, false, paper))
         }
         Memory::Delete(request) => delete_note(run, request),
     }
+}
+
+/// A note that was never written is empty: that it is so is the story, and no text of it.
+fn get_note(run: &Run, request: memory_api::Load) -> Done {
+    let note = run.ask(request)?;
+    if note.versions.is_empty() && !run.global.json {
+        if !run.is_quiet() {
+            progress::say(&render::no_note(&note));
+        }
+        return Ok(YES);
+    }
+    show(run, &note, render::note)
 }
 
 /// What would go is asked first; where nothing is there, there is nothing to ask.
@@ -298,6 +317,7 @@ fn sessions(run: &Run, request: agents_api::Sessions) -> Done {
 
 /// The code follows the look and not the agent: 0 where it ended as it should, as a shell has it for a signal.
 fn attach_to(run: &Run, request: agents_api::Attach) -> Done {
+    require_no_json(run, "agents attach")?;
     let (attached, outcome) = attach::attach(run, request)?;
     let told = render::look_ended(&attached, outcome);
     if outcome == Outcome::NodeGone {
@@ -340,7 +360,17 @@ fn config_get(run: &Run, args: &ConfigGet) -> Done {
     show(run, setting, |setting, paper| paper.line(setting.value.as_str().map_or_else(|| setting.value.to_string(), str::to_owned)))
 }
 
+/// What runs in the command itself asks no node who calls. An agent could write the files by itself; this is so that it asks
+/// a person first.
+fn require_person(what: &str) -> Result<(), Failure> {
+    match environment::read(AGENT_VARIABLE) {
+        Some(_) => Err(Failure::Refused(Box::new(Refusal::PersonsOnly { what: what.into() }))),
+        None => Ok(()),
+    }
+}
+
 fn config_set(run: &Run, args: &ConfigSet) -> Done {
+    require_person("change the configuration")?;
     start::make_home(&run.home)?;
     let path = config::path(&run.home);
     let value = config::edit::set(&path, &args.key, &args.value)?;
@@ -356,6 +386,7 @@ fn config_set(run: &Run, args: &ConfigSet) -> Done {
 }
 
 fn config_unset(run: &Run, args: &ConfigGet) -> Done {
+    require_person("change the configuration")?;
     let taken = config::edit::unset(&config::path(&run.home), &args.key)?;
     let config = read_config(run)?;
     if taken && !run.is_quiet() && !config::keys::is_live(&args.key) {
@@ -388,6 +419,7 @@ fn tell_when_it_counts(run: &Run) {
 
 fn up(run: &Run, args: &Up) -> Done {
     if args.install_service || args.uninstall_service {
+        require_person("install the service or take it away")?;
         return show(run, &service_main::run(run, args)?, render::service);
     }
     if args.foreground {
@@ -440,7 +472,16 @@ fn wait_until_gone(run: &Run) -> Result<(), Failure> {
     Err(Failure::Broken(told.hint("`frith logs` may say why")))
 }
 
+/// What is shown as it comes has no JSON form.
+fn require_no_json(run: &Run, command: &str) -> Result<(), Failure> {
+    if !run.global.json {
+        return Ok(());
+    }
+    Err(Failure::Broken(Told::new(format!("`frith {command}` has no JSON answer")).hint("leave `--json` out")))
+}
+
 fn logs(run: &Run, args: &Logs) -> Done {
+    require_no_json(run, "logs")?;
     let path = log::path(&run.home);
     let failed = |error: io::Error| {
         Failure::Broken(Told::because(format!("the log `{}` cannot be read", path.display()), &error).hint("`frith up` begins one"))

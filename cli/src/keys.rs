@@ -1,7 +1,7 @@
 //! The keys that detach: control and backslash, then `d`.
 //!
-//! Two keys, so that neither is lost to the agent: the first twice sends it once, and with any other key after it both
-//! go through. Control and backslash is what programs that only detach use; agents' interfaces leave it alone, and in a
+//! Two keys, so that neither is lost to the agent: the first twice sends it once. With any other key after it nothing is sent,
+//! since the first alone ends many a program. Control and backslash is what programs that only detach use; agents' interfaces leave it alone, and in a
 //! raw terminal it sends no signal. `tmux`, `screen` and `docker` use keys that line editors need. The keys are known in
 //! every form in which terminals tell them. What is pasted is never a key.
 
@@ -54,10 +54,8 @@ impl DetachKeys {
                 (Key::First, Some(first)) => keys.extend(first),
                 (Key::Second, Some(_)) => return Typed::Detach(keys),
                 (Key::Release, Some(first)) => self.first = Some(first),
-                (_, first) => {
-                    keys.extend(first.into_iter().flatten());
-                    keys.extend_from_slice(told);
-                }
+                (_, Some(_)) => {}
+                (_, None) => keys.extend_from_slice(told),
             }
         }
         Typed::Keys(keys)
@@ -136,8 +134,8 @@ mod tests {
     fn neither_key_is_lost_to_the_agent() {
         assert_eq!(read(&["d"]), keys("d"));
         assert_eq!(read(&["\x1c\x1c"]), keys("\x1c"));
-        assert_eq!(read(&["\x1c", "\x0e"]), keys("\x1c\x0e"));
-        assert_eq!(read(&["\x1c\x1b[A"]), keys("\x1c\x1b[A"));
+        assert_eq!(read(&["\x1c", "\x0ea"]), keys("a"), "a slip sends nothing");
+        assert_eq!(read(&["\x1c\x1b[Aa"]), keys("a"));
         assert_eq!(read(&["\x1c\x1c", "d"]), keys("\x1cd"));
     }
 

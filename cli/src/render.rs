@@ -19,7 +19,7 @@ pub use agents::{launched, look_ended, sessions, show_agent, stopped, unsent, wh
 pub use attachment::{attached, detach_question, detached, fetched};
 pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
-pub use memory::{note, note_deletion_question, notes, saved as note_saved};
+pub use memory::{no_note, note, note_deletion_question, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};
 pub use service::service;

@@ -142,7 +142,7 @@ impl Blobs for BlobFolder {
             sync_folder(&folder)?;
             return Ok(hash);
         }
-        fs::create_dir_all(&folder).map_err(|error| StoreError::from_io("make a folder for a text", error))?;
+        private_folder(&folder).map_err(|error| StoreError::from_io("make a folder for a text", error))?;
         write_whole(&folder, &path, bytes).map_err(|error| StoreError::from_io("keep a text", error))?;
         sync_folder(&folder)?;
         sync_folder(&self.root)?;
@@ -175,7 +175,7 @@ impl Blobs for BlobFolder {
         let received = || {
             let path = self.incoming(upload);
             if offset == 0 {
-                fs::create_dir_all(self.root.join(INCOMING))?;
+                private_folder(&self.root.join(INCOMING))?;
             }
             let opened = fs::OpenOptions::new().write(true).create(offset == 0).truncate(false).open(&path);
             let mut file = match opened {
@@ -212,7 +212,7 @@ impl Blobs for BlobFolder {
 
     fn adopt(&self, upload: UploadId, hash: BlobHash) -> Result<(), StoreError> {
         let (folder, path) = self.folder_and_path(hash);
-        let renamed = fs::create_dir_all(&folder).and_then(|()| fs::rename(self.whole(upload), &path));
+        let renamed = private_folder(&folder).and_then(|()| fs::rename(self.whole(upload), &path));
         renamed.map_err(|error| StoreError::from_io("keep an attachment", error))?;
         sync_folder(&folder)?;
         sync_folder(&self.root)
@@ -250,6 +250,14 @@ impl Blobs for BlobFolder {
 }
 
 /// The hash that the names of a file and its folder spell, exactly as it is written here.
+/// Makes a folder that nobody else can look into, with those above it.
+fn private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
 fn name_of(path: &Path) -> Option<BlobHash> {
     let (folder, file) = (path.parent()?.file_name()?.to_str()?, path.file_name()?.to_str()?);
     let name = format!("{folder}{file}");

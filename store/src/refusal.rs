@@ -130,6 +130,8 @@ pub enum RuleFault {
     TooLong,
     /// It has characters that cannot be seen.
     Hidden,
+    /// It is neither a tool's name nor one with brackets behind it.
+    Shape,
 }
 
 impl std::fmt::Display for RuleFault {
@@ -138,6 +140,7 @@ impl std::fmt::Display for RuleFault {
             Self::Blank => f.write_str("it is empty"),
             Self::TooLong => write!(f, "it has more than {RULE_MOST} bytes"),
             Self::Hidden => f.write_str("it has characters that cannot be seen"),
+            Self::Shape => f.write_str("it is no tool's name, with or without what it may do in brackets"),
         }
     }
 }

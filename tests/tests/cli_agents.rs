@@ -287,3 +287,20 @@ fn a_launch_that_cannot_be_is_refused_before_anything_exists() {
     let agents = sandbox.frith(["agents", "sessions", "--all", "--json"]).ok().json();
     assert_eq!(agents["agents"].as_array().map(Vec::len), Some(1), "{agents}");
 }
+
+/// What runs in the command itself asks no node, and still tells an agent from a person.
+#[test]
+fn an_agents_shell_neither_configures_nor_mends_nor_restores() {
+    let sandbox = Sandbox::new();
+    let lines: [&[&str]; 5] = [
+        &["config", "set", "node.max_agents", "9"],
+        &["config", "unset", "node.max_agents"],
+        &["doctor", "--fix"],
+        &["up", "--uninstall-service"],
+        &["restore", "backup"],
+    ];
+    for line in lines {
+        let refused = sandbox.call(line).env("FRITH_AGENT_ID", "4b1d0c2e-0000-4000-8000-000000000000").run().ends_with(1);
+        assert!(refused.stderr.contains("only a person may"), "{}", refused.transcript());
+    }
+}

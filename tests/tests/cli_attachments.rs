@@ -228,3 +228,36 @@ fn an_agent_attaches_to_its_own_task_and_reads_what_is_there_and_takes_nothing_a
     let by: Vec<_> = shown["attachments"].as_array().unwrap().iter().map(|one| one["by"].to_string()).collect();
     assert!(by.len() == 2 && by[1].contains("agent"), "{by:?}");
 }
+
+#[test]
+fn only_a_regular_file_is_written_over() {
+    let sandbox = Sandbox::new();
+    sandbox.workspace("app");
+    let task = sandbox.task("app", "one");
+    let file = sandbox.folder("files").join("notes.txt").to_string_lossy().into_owned();
+    let _ = sandbox.frith(["task", "attach", &task, &file]).ok();
+    let fifo = sandbox.root().join("fifo").to_string_lossy().into_owned();
+    assert!(sandbox.shell(&format!("mkfifo {fifo}"), sandbox.root()).run().code == 0);
+    let refused = sandbox.frith(["task", "attachment", &task, "notes.txt", "-o", &fifo, "--force"]).ends_with(1);
+    assert!(refused.stderr.contains("no regular file"), "{}", refused.transcript());
+    let backup = sandbox.frith(["backup", &fifo, "--force"]);
+    assert!(backup.code != 0 && backup.stderr.contains("no regular file"), "{}", backup.transcript());
+    let restore = sandbox.frith(["restore", &fifo, "--dry-run"]);
+    assert!(restore.code != 0 && restore.stderr.contains("no regular file"), "{}", restore.transcript());
+}
+
+#[test]
+fn a_damaged_and_a_missing_attachment_are_found_by_doctor() {
+    let sandbox = Sandbox::new();
+    sandbox.workspace("app");
+    let task = sandbox.task("app", "one");
+    let file = sandbox.folder("files").join("notes.txt").to_string_lossy().into_owned();
+    let _ = sandbox.frith(["task", "attach", &task, &file]).ok();
+    let well = sandbox.frith(["doctor", "--thorough"]).ok();
+    assert!(!well.stdout.contains("damaged"), "{}", well.transcript());
+    let hash = sandbox.show_task(&task)["attachments"][0]["hash"].as_str().unwrap().to_owned();
+    let found = sandbox.shell(&format!("find .frith/blobs -type f -name '*{}*'", &hash[8..20]), sandbox.root()).run().ok();
+    std::fs::remove_file(sandbox.root().join(found.stdout.trim())).unwrap();
+    let told = sandbox.frith(["doctor", "--thorough"]).ends_with(1);
+    assert!(told.stdout.contains("attachment `notes.txt` of task"), "{}", told.transcript());
+}

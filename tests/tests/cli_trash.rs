@@ -148,3 +148,16 @@ fn a_template_rests_in_the_trash() {
     let _ = sandbox.frith(["task", "restore", &task]).ok();
     assert!(next(&task).is_string());
 }
+
+/// What was acknowledged is there afterwards, also a reply whose time had not come when its task was deleted.
+#[test]
+fn a_reply_that_is_held_back_goes_to_the_trash_with_its_task() {
+    let sandbox = Sandbox::new();
+    sandbox.workspace("app");
+    let _ = sandbox.frith(["workspace", "set", "app", "--send-delay-seconds", "3600"]).ok();
+    let task = sandbox.task("app", "one");
+    let _ = sandbox.frith(["task", "reply", &task, "important"]).ok();
+    let _ = sandbox.frith(["task", "delete", &task, "--yes"]).ok();
+    let _ = sandbox.frith(["task", "restore", &task]).ok();
+    assert_eq!(sandbox.show_task(&task)["thread"][0]["text"], "important");
+}

@@ -60,7 +60,7 @@ pub struct List {
     #[arg(long, value_name = "TEXT")]
     pub grep: Option<String>,
     /// At most this many; all when absent.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
     /// Those in the trash instead, the last deleted first.
     #[arg(long)]

@@ -86,7 +86,7 @@ pub struct Set {
     #[arg(long, value_name = "TEXT")]
     pub self_learning_note: Option<String>,
     /// Seconds a person's reply to a task waits and can be taken back: `agents unsend`.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=3600))]
     pub send_delay_seconds: Option<u32>,
 }
 
@@ -119,7 +119,24 @@ fn notices(text: &str) -> Result<Notices, frith_store::model::UnknownWord> {
 }
 
 fn rules(text: &str) -> Result<Rules, std::convert::Infallible> {
-    Ok(Rules(words(text).map(str::to_owned).collect()))
+    Ok(Rules(split_rules(text)))
+}
+
+/// Rules between commas; a comma in brackets is part of a rule.
+fn split_rules(text: &str) -> Vec<String> {
+    let (mut rules, mut depth) = (vec![String::new()], 0_usize);
+    for character in text.chars() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match rules.last_mut() {
+            Some(rule) if character != ',' || depth > 0 => rule.push(character),
+            _ => rules.push(String::new()),
+        }
+    }
+    rules.iter().map(|rule| rule.trim().to_owned()).filter(|rule| !rule.is_empty()).collect()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -139,7 +156,7 @@ pub struct Archive {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase")]
 pub struct Unarchive {
-    /// Its name or id; a deleted one by its id.
+    /// Its name or id.
     #[arg(value_name = "PLACE")]
     pub place: PlaceRef,
 }
@@ -164,7 +181,7 @@ pub struct Stats {
     #[arg(value_name = "PLACE")]
     pub place: Option<PlaceRef>,
     /// Only what happened in the last so many days.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub days: Option<u32>,
 }
 
@@ -308,4 +325,16 @@ pub struct Deleted {
     pub days_in_trash: u32,
     /// False when it was only asked what would go.
     pub done: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_in_brackets_is_part_of_a_rule() {
+        assert_eq!(split_rules(" Bash(git log, git show) ,Read,, "), ["Bash(git log, git show)", "Read"]);
+        assert_eq!(split_rules("Bash(a"), ["Bash(a"]);
+        assert!(split_rules(" ").is_empty());
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use frith_store::{
     error::Failure,
     id::{PlaceId, TaskId, TaskRef},
-    model::Task,
+    model::{HeldFor, Task},
     rules::{
         moves::Standing,
         trash::{DAYS_IN_TRASH, Look, Noted, can_delete, can_restore, emptied_before, look},
@@ -33,9 +33,19 @@ pub fn deletion(view: &View<'_>, caller: &Caller, request: &task::Delete) -> Res
 pub fn delete(tx: &mut Tx<'_>, caller: &Caller, request: &task::Delete) -> Result<task::DeletedTasks, Failure> {
     let plan = can_delete(&standings(tx, caller, &request.tasks)?)?;
     for id in plan.tasks() {
+        send_held(tx, *id)?;
         tx.delete_task(*id, &caller.by())?;
     }
     Ok(task::DeletedTasks { tasks: records(tx, plan.tasks())?, days_in_trash: DAYS_IN_TRASH, done: true })
+}
+
+/// A reply that was acknowledged and is held back goes along with its thread, and comes back with it.
+fn send_held(tx: &mut Tx<'_>, task: TaskId) -> Result<(), Failure> {
+    for message in tx.held_messages()?.into_iter().filter(|message| message.to == HeldFor::Thread(task)) {
+        tx.add_message(task, &message.text, &message.by)?;
+        tx.release_message(&message)?;
+    }
+    Ok(())
 }
 
 /// Takes tasks out of the trash.

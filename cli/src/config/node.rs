@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use frith_actors::{
     config::{Kind, NodeConfig, RulesWay, built_in_kinds},
     env::launch_env::EnvPattern,
+    kinds::NUDGE,
     terminal::Patterns,
 };
 use toml_edit::Value;
@@ -76,7 +77,7 @@ fn kind(config: &Config, name: &str, built_in: Kind) -> Result<Kind, Failure> {
         effort_args: texts("effort_args"),
         environment: texts("environment").iter().map(|pattern| read_pattern(name, pattern)).collect::<Result<_, _>>()?,
         ready: text("ready", built_in.ready),
-        nudge: text("nudge", built_in.nudge),
+        nudge: text("nudge", built_in.nudge).or_else(|| value("ready").map(|_| NUDGE.to_owned())),
         busy: texts("busy"),
         asks: texts("asks"),
         clear: text("clear", built_in.clear),

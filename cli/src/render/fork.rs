@@ -31,7 +31,8 @@ fn lost(folder: &MergedFolder) -> String {
     let kept = if let CheckoutKind::Worktree { branch, .. } = &folder.kind { format!("; branch {branch} is kept") } else { String::new() };
     match folder.uncommitted {
         Some(0) => kept,
-        Some(number) => format!(", and {} in it go{kept}", count(number, "uncommitted change")),
+        Some(1) => format!(", and 1 uncommitted change in it goes{kept}"),
+        Some(number) => format!(", and {number} uncommitted changes in it go{kept}"),
         None => format!(", and everything in it goes{kept}"),
     }
 }

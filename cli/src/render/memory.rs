@@ -33,6 +33,11 @@ fn row(note: &NoteInfo, paper: &Paper) -> [String; 5] {
     ]
 }
 
+/// That a note is empty since nobody ever wrote it.
+pub fn no_note(reply: &Note) -> String {
+    format!("{} was never written in {}; it is empty", reply.name, reply.place.name)
+}
+
 /// A note: each version that counts.
 pub fn note(reply: &Note, paper: &mut Paper) {
     if paper.look.quiet {
@@ -40,7 +45,7 @@ pub fn note(reply: &Note, paper: &mut Paper) {
     }
     let place = &reply.place.name;
     match reply.versions.as_slice() {
-        [] => return paper.line(format!("{} was never written in {place}; it is empty", reply.name)),
+        [] => return,
         [NoteVersion { text: None, by: who, at, .. }] => {
             return paper.line(format!("{} was deleted in {place} by {}, {}; it is empty", reply.name, by(who), paper.ago(*at)));
         }

@@ -117,7 +117,8 @@ pub fn stats(reply: &PlaceStats, paper: &mut Paper) {
     paper.heading(&format!("{}, {since}", reply.place.name));
     let trash = if reply.deleted == 0 { String::new() } else { count(reply.deleted, "task") };
     let spread = reply.start_to_close.map(|it| {
-        format!("half within {}, the fastest {}, the slowest {}, of {}", span(it.p50_ms), span(it.min_ms), span(it.max_ms), it.count)
+        let of = count(it.count, "started task");
+        format!("median {} (fastest {}, slowest {}; {of})", span(it.p50_ms), span(it.min_ms), span(it.max_ms))
     });
     let ran = if reply.agents == 0 { "none".into() } else { format!("{}, {} in all", reply.agents, span(reply.agents_ms)) };
     paper.facts(&[

@@ -38,6 +38,9 @@ impl Reader<BufReader<fs::File>> {
     /// It cannot be read, is no backup, is a later frith's, is cut short or damaged.
     pub fn open(path: &Path) -> Result<Self, BackupError> {
         let read = io_error(path, "read");
+        if !fs::metadata(path).map_err(&read)?.is_file() {
+            return Err(read(io::Error::other("it is no regular file")));
+        }
         let file = fs::File::open(path).map_err(&read)?;
         if !file.metadata().map_err(&read)?.is_file() {
             return Err(BackupError::Foreign);

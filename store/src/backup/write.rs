@@ -58,6 +58,9 @@ pub fn write_file(
     if to.is_dir() {
         return Err(written(io::ErrorKind::IsADirectory.into()));
     }
+    if to.symlink_metadata().is_ok_and(|there| !there.is_file() && !there.is_symlink()) {
+        return Err(written(io::Error::other("it is no regular file, and is not written over")));
+    }
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut beside = tempfile::Builder::new().prefix(".frith-backup-").tempfile_in(folder).map_err(&written)?;
     let made = write(store, extras, &mut BufWriter::new(beside.as_file_mut()), watch, &written)?;

@@ -178,10 +178,30 @@ pub fn can_be_rule(text: &str) -> Result<String, Refusal> {
         RuleFault::TooLong
     } else if drawable(&rule, false) != rule {
         RuleFault::Hidden
+    } else if !is_shaped(&rule) {
+        RuleFault::Shape
     } else {
         return Ok(rule);
     };
     Err(Refusal::BadRule { rule: cut_rule(&rule), fault })
+}
+
+/// Whether it is a tool's name, or one with what it may do in brackets behind it.
+fn is_shaped(rule: &str) -> bool {
+    let (tool, rest) = rule.split_once('(').map_or((rule, None), |(tool, rest)| (tool, Some(rest)));
+    let is_name =
+        tool.starts_with(|c: char| c.is_alphabetic() || c == '_') && tool.chars().all(|c| c.is_alphanumeric() || "_-.:*/".contains(c));
+    is_name && rest.and_then(|rest| rest.strip_suffix(')')).map_or(rest.is_none(), |inside| !inside.is_empty() && is_balanced(inside))
+}
+
+/// Whether every bracket that is closed was opened in it, and the other way about.
+fn is_balanced(text: &str) -> bool {
+    let depth = text.chars().try_fold(0_u32, |depth, c| match c {
+        '(' => Some(depth + 1),
+        ')' => depth.checked_sub(1),
+        _ => Some(depth),
+    });
+    depth == Some(0)
 }
 
 /// As much of a text as a sentence can show.
