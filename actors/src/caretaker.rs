@@ -1,4 +1,5 @@
-//! What is done rarely: once when a node starts, and then every day. So far that is emptying the trash.
+//! What is done rarely, once when a node starts and then every day: the trash is emptied, and permission rules are taken back
+//! whose file could not be changed when their agent ended.
 //!
 //! Each step decides again in its own transaction, so what was taken out of the trash meanwhile stays; and one thing that
 //! cannot be taken away keeps no other from going.
@@ -12,6 +13,7 @@ use frith_store::{
 
 use crate::{
     ctx::Ctx,
+    given::take_back_left,
     handlers::trash::{Item, look_through, purge_place, purge_tasks},
     task::Owned,
 };
@@ -27,6 +29,7 @@ pub async fn take_care(ctx: Ctx) -> Owned {
     Owned::spawn(async move {
         loop {
             empty_trash(&ctx, due).await;
+            take_back_left(&ctx).await;
             tokio::time::sleep(EVERY).await;
             due = look(&ctx).await;
         }

@@ -184,8 +184,9 @@ pub async fn take_back(ctx: &Ctx, agent: AgentId) {
     });
     match taken.await {
         Ok(Ok(())) => {}
+        // What is recorded stays, so that it is tried again once somebody has mended the file.
         Ok(Err(fault)) => {
-            tracing::warn!(%agent, folder = %folder, file, %fault, "the permission rules that an agent was given could not be taken back");
+            return tracing::warn!(%agent, folder = %folder, file, %fault, "the permission rules that an agent was given are not taken back yet");
         }
         Err(lost) => return tracing::error!(%agent, %lost, "taking back what an agent was given failed"),
     }
@@ -205,6 +206,18 @@ pub async fn take_back_all(ctx: &Ctx) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Takes back what agents were given that have ended and whose file could not be changed then.
+pub async fn take_back_left(ctx: &Ctx) {
+    let steps = match ctx.db.read(|view| Ok(view.steps_of(GivenStep::PREFIX)?)).await {
+        Ok(steps) => steps,
+        Err(failure) => return tracing::error!(%failure, "what agents were given could not be looked up"),
+    };
+    let running: Vec<AgentId> = ctx.running.all().into_iter().map(|agent| agent.id).collect();
+    for step in steps.iter().filter_map(|(_, bytes)| read_step(bytes)).filter(|step| !running.contains(&step.agent)) {
+        take_back(ctx, step.agent).await;
+    }
 }
 
 /// Gives a running agent the rules that its place has now, as far as its kind takes them while it runs.

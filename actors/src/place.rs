@@ -233,6 +233,7 @@ impl PlaceState {
             return;
         }
         self.forget_last_agent().await;
+        given::take_back_left(&self.ctx).await;
         let cancel = Cancel::default();
         let carrying = Carrying {
             ctx: self.ctx.clone(),

@@ -99,6 +99,24 @@ fn what_a_person_wrote_into_the_file_stays_byte_for_byte() {
     assert!(left.contains("\"y\"") && left.contains("\"Read\"") && !left.contains("\"Write\""), "{left}");
 }
 
+/// A file that nobody can read when the agent ends is somebody's to mend; the rules in it are still ours to take back then.
+#[test]
+fn rules_in_a_file_that_was_broken_meanwhile_are_taken_back_once_it_is_mended() {
+    let sandbox = machine();
+    let app = sandbox.root().join("app");
+    let _ = sandbox.frith(["workspace", "allow", "Bash(git status *)", "-w", "app"]).ok();
+    let _ = sandbox.frith(["agents", "launch", "app", "--kind", "prompt"]).ok();
+    let given = rules_file(&app).unwrap();
+    let file = app.join(".prompt/settings.json");
+    fs::write(&file, "{\"a").unwrap();
+    let _ = sandbox.frith(["agents", "stop", "app"]).ok();
+    assert_eq!(rules_file(&app).unwrap(), "{\"a");
+    fs::write(&file, given).unwrap();
+    let _ = sandbox.frith(["down"]).ok();
+    let _ = sandbox.frith(["status"]).ok();
+    assert_eq!(rules_file(&app), None);
+}
+
 #[test]
 fn the_next_node_takes_back_what_the_agents_of_a_killed_one_were_given() {
     let sandbox = machine();
