@@ -27,6 +27,10 @@ use crate::env::world::{Blocking, WallClock, blocking};
 const UPKEEP_EVERY: Duration = Duration::from_secs(2);
 /// How many times in a row nothing may have been written before what the file does not use is given back.
 const QUIET_BEFORE_GIVING_BACK: u32 = 30;
+/// The bytes by which the file has to have grown before all of it is looked at for what it does not use.
+const GROWN_LEAST: u64 = 8 << 20;
+/// How long after the last look there is another all the same.
+const LOOK_EVERY_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long it is left alone when that failed, as on a full disk.
 const UPKEEP_AFTER_FAILURE: Duration = Duration::from_secs(60);
 /// When texts that nothing points to are first looked for, after the node has started and its first callers had their answers.
@@ -49,6 +53,8 @@ struct Shared {
     queue: Mutex<Queue>,
     /// Changes with every group that was written.
     written: watch::Sender<()>,
+    /// How many bytes the file had when it was last looked at for what it does not use, and when that was.
+    looked: Mutex<Option<(u64, Timestamp)>>,
 }
 
 #[derive(Default)]
@@ -62,7 +68,16 @@ struct Queue {
 impl Db {
     /// The way to this store.
     pub fn new(store: Store, clock: Arc<dyn WallClock>, blocking: Arc<dyn Blocking>) -> Self {
-        Self { shared: Arc::new(Shared { store, clock, blocking, queue: Mutex::default(), written: watch::Sender::new(()) }) }
+        Self {
+            shared: Arc::new(Shared {
+                store,
+                clock,
+                blocking,
+                queue: Mutex::default(),
+                written: watch::Sender::new(()),
+                looked: Mutex::default(),
+            }),
+        }
     }
 
     /// The store itself, for facts about it.
@@ -224,7 +239,7 @@ impl Shared {
             return Ok(());
         }
         self.store.settle()?;
-        if self.has_been_quiet() {
+        if self.has_been_quiet() && self.is_worth_a_look()? {
             let given = self.store.give_back()?;
             if given > 0 {
                 tracing::info!(bytes = given, "the store gave back what it does not use");
@@ -232,6 +247,20 @@ impl Shared {
             }
         }
         Ok(())
+    }
+
+    /// Whether the file may hold much that it does not use. To find out reads all of it, so that is done when it grew a good
+    /// deal since the last time, else once a day.
+    fn is_worth_a_look(&self) -> Result<bool, StoreError> {
+        let (bytes, now) = (self.store.stats()?.bytes, self.clock.now());
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (bytes_then, then) = *looked.get_or_insert((bytes, now));
+        let grown = bytes.saturating_sub(bytes_then) >= GROWN_LEAST.max(bytes_then / 4);
+        let is_due = grown || now.ms_since(then) >= LOOK_EVERY_MS;
+        if is_due {
+            *looked = Some((bytes, now));
+        }
+        Ok(is_due)
     }
 
     /// Whether it has been quiet for long enough now; once after each write.
@@ -330,6 +359,19 @@ mod tests {
         let lost = db.write(|_| -> Result<(), Failure> { panic!("a bug") }).await;
         assert!(matches!(lost, Err(Failure::Broken(StoreError::Interrupted))));
         assert_eq!(db.write(|_| Ok(4)).await.unwrap(), 4);
+    }
+
+    #[tokio::test]
+    async fn the_whole_file_is_looked_at_only_when_it_grew() {
+        let db = db();
+        assert!(!db.shared.is_worth_a_look().unwrap(), "the first time tells how large it is");
+        assert!(!db.shared.is_worth_a_look().unwrap());
+        let bytes = db.store().stats().unwrap().bytes;
+        *db.shared.looked.lock().unwrap() = Some((bytes.saturating_sub(GROWN_LEAST), db.now()));
+        assert_eq!(db.shared.is_worth_a_look().unwrap(), bytes >= GROWN_LEAST);
+        let long_ago = Timestamp::from_ms(db.now().ms() - LOOK_EVERY_MS as i64);
+        *db.shared.looked.lock().unwrap() = Some((bytes, long_ago));
+        assert!(db.shared.is_worth_a_look().unwrap() && !db.shared.is_worth_a_look().unwrap());
     }
 
     #[tokio::test]
