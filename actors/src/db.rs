@@ -255,8 +255,7 @@ impl Shared {
         let (bytes, now) = (self.store.stats()?.bytes, self.clock.now());
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         let (bytes_then, then) = *looked.get_or_insert((bytes, now));
-        let grown = bytes.saturating_sub(bytes_then) >= GROWN_LEAST.max(bytes_then / 4);
-        let is_due = grown || now.ms_since(then) >= LOOK_EVERY_MS;
+        let is_due = has_grown(bytes_then, bytes) || now.ms_since(then) >= LOOK_EVERY_MS;
         if is_due {
             *looked = Some((bytes, now));
         }
@@ -269,6 +268,11 @@ impl Shared {
         queue.quiet = queue.quiet.saturating_add(1);
         queue.quiet == QUIET_BEFORE_GIVING_BACK
     }
+}
+
+/// Whether a file that had so many bytes has grown a good deal.
+fn has_grown(then: u64, now: u64) -> bool {
+    now.saturating_sub(then) >= GROWN_LEAST.max(then / 4)
 }
 
 /// Goes on with what is queued when a write panicked: its group is lost and told so, and no other waits for ever.
@@ -366,9 +370,9 @@ mod tests {
         let db = db();
         assert!(!db.shared.is_worth_a_look().unwrap(), "the first time tells how large it is");
         assert!(!db.shared.is_worth_a_look().unwrap());
+        assert!(has_grown(0, GROWN_LEAST) && !has_grown(1, GROWN_LEAST), "a small file");
+        assert!(has_grown(400 << 20, 500 << 20) && !has_grown(400 << 20, 499 << 20), "a large one");
         let bytes = db.store().stats().unwrap().bytes;
-        *db.shared.looked.lock().unwrap() = Some((bytes.saturating_sub(GROWN_LEAST), db.now()));
-        assert_eq!(db.shared.is_worth_a_look().unwrap(), bytes >= GROWN_LEAST);
         let long_ago = Timestamp::from_ms(db.now().ms() - LOOK_EVERY_MS as i64);
         *db.shared.looked.lock().unwrap() = Some((bytes, long_ago));
         assert!(db.shared.is_worth_a_look().unwrap() && !db.shared.is_worth_a_look().unwrap());

@@ -10,6 +10,7 @@ pub mod run;
 pub mod viewer;
 pub mod sandbox;
 pub mod seed;
+pub mod signer;
 
 pub use run::Run;
 pub use sandbox::Sandbox;

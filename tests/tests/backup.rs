@@ -20,24 +20,14 @@ use frith_store::{
     error::StoreError,
     id::{AgentId, BlobHash, MachineId, PlaceId},
     model::{EndHow, Status},
-    open::{Disk, Identity, Options, Signer, Store, file_backend},
+    open::{Disk, Identity, Options, Store, file_backend},
     refusal::Refusal,
     text::PathText,
     time::Timestamp,
     tx::Restored,
 };
+use frith_tests::signer::Plain;
 use proptest::prelude::*;
-
-struct Plain(u8);
-
-impl Signer for Plain {
-    fn public_key(&self) -> [u8; 32] {
-        [self.0; 32]
-    }
-    fn sign(&self, message: &[u8]) -> [u8; 64] {
-        std::array::from_fn(|i| message[i % message.len()])
-    }
-}
 
 fn machine(key: u8) -> MachineId {
     MachineId::of_key(&[key; 32])

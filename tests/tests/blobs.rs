@@ -10,24 +10,14 @@ use frith_store::{
     error::Failure,
     id::{BlobHash, MachineId, OpenToken, PlaceId, TaskId, UploadId},
     model::Assignee,
-    open::{Disk, Identity, Options, Signer, Store, file_backend},
+    open::{Disk, Identity, Options, Store, file_backend},
     refusal::Refusal,
     sweep::{DAYS_KEPT, Swept},
     time::Timestamp,
     tx::{NewAttachment, NewTask, PlaceEdit, TaskEdit, Tx},
 };
+use frith_tests::signer::Plain;
 use proptest::prelude::*;
-
-struct Plain;
-
-impl Signer for Plain {
-    fn public_key(&self) -> [u8; 32] {
-        [7; 32]
-    }
-    fn sign(&self, message: &[u8]) -> [u8; 64] {
-        std::array::from_fn(|i| message[i % message.len()])
-    }
-}
 
 fn day(number: i64) -> Timestamp {
     Timestamp::from_ms(1_700_000_000_000 + number * 24 * 60 * 60 * 1000)
@@ -63,7 +53,7 @@ impl Kept {
 }
 
 fn open(home: &Path) -> Store {
-    let identity = Identity { machine: MachineId::of_key(&[7; 32]), incarnation: [1; 8], signer: Arc::new(Plain) };
+    let identity = Identity { machine: MachineId::of_key(&[7; 32]), incarnation: [1; 8], signer: Arc::new(Plain(7)) };
     let path = home.join("store.redb");
     let disk = Disk { backend: file_backend(&path).unwrap(), blobs: Arc::new(BlobFolder::new(home.join("blobs"))) };
     Store::open(disk, identity, Options::at(&path)).unwrap()

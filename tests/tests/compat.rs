@@ -26,12 +26,13 @@ use frith_store::{
     invariants,
     migrate::FORMAT,
     model::{Assignee, By, CheckoutKind, EndHow, Missed, Outcome, PlaceKind, ProcessRef, Schedule, Skip, Status},
-    open::{Disk, Identity, Options, Signer, Store, file_backend},
+    open::{Disk, Identity, Options, Store, file_backend},
     rows::Table,
     time::Timestamp,
     tx::{NewAttachment, NewTask, PlaceEdit},
     view::VIEWS,
 };
+use frith_tests::signer::Plain;
 use serde::Serialize;
 
 fn machine() -> MachineId {
@@ -221,19 +222,8 @@ fn what_is_signed_and_compared_stays() {
     );
 }
 
-struct Plain;
-
-impl Signer for Plain {
-    fn public_key(&self) -> [u8; 32] {
-        [7; 32]
-    }
-    fn sign(&self, message: &[u8]) -> [u8; 64] {
-        std::array::from_fn(|i| message[i % message.len()])
-    }
-}
-
 fn identity() -> Identity {
-    Identity { machine: machine(), incarnation: [1; 8], signer: Arc::new(Plain) }
+    Identity { machine: machine(), incarnation: [1; 8], signer: Arc::new(Plain(7)) }
 }
 
 /// A store that the same requests always fill the same way.

@@ -15,29 +15,18 @@ use frith_store::{
     error::{Failure, StoreError},
     id::MachineId,
     invariants,
-    open::{Identity, Job, Options, Signer, Store, job},
+    open::{Identity, Job, Options, Store, job},
     rows::Table,
     time::Timestamp,
 };
+use frith_tests::signer::Plain;
 
 /// How many disks are tried, and how often the power of each is cut.
 const DISKS: u64 = 32;
 const CUTS: u64 = 8;
 
-/// Signs recognisably; that signatures are real ones is not this test's matter.
-struct Plain;
-
-impl Signer for Plain {
-    fn public_key(&self) -> [u8; 32] {
-        [7; 32]
-    }
-    fn sign(&self, message: &[u8]) -> [u8; 64] {
-        std::array::from_fn(|i| message[i % message.len()])
-    }
-}
-
 fn open(disk: &SimDisk, run: u64) -> Result<Store, StoreError> {
-    let identity = Identity { machine: MachineId::of_key(&[7; 32]), incarnation: run.to_be_bytes(), signer: Arc::new(Plain) };
+    let identity = Identity { machine: MachineId::of_key(&[7; 32]), incarnation: run.to_be_bytes(), signer: Arc::new(Plain(7)) };
     let options = Options { cache_bytes: 256 * 1024, documents: 16, ..Options::at("store.redb".as_ref()) };
     Store::open(disk.mount(), identity, options)
 }

@@ -15,27 +15,17 @@ use frith_store::{
     invariants,
     migrate::FORMAT,
     model::{Assignee, By, Missed, Schedule, Status},
-    open::{Disk, Identity, Options, Signer, Store, file_backend, file_backend_read_only},
+    open::{Disk, Identity, Options, Store, file_backend, file_backend_read_only},
     refusal::{PlaceNamed, Refusal},
     rows::{Key, RowsMut as _, Scan, Table, scan_prefix},
     time::Timestamp,
     tx::{NewTask, TaskEdit},
 };
+use frith_tests::signer::Plain;
 use proptest::prelude::*;
 
-struct Plain;
-
-impl Signer for Plain {
-    fn public_key(&self) -> [u8; 32] {
-        [7; 32]
-    }
-    fn sign(&self, message: &[u8]) -> [u8; 64] {
-        std::array::from_fn(|i| message[i % message.len()])
-    }
-}
-
 fn identity(run: u8) -> Identity {
-    Identity { machine: MachineId::of_key(&[7; 32]), incarnation: [run; 8], signer: Arc::new(Plain) }
+    Identity { machine: MachineId::of_key(&[7; 32]), incarnation: [run; 8], signer: Arc::new(Plain(7)) }
 }
 
 fn disk(home: &Path) -> Result<Disk, StoreError> {
