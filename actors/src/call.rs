@@ -8,6 +8,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use frith_store::{
     error::{Failure, StoreError},
     id::CallId,
+    model::HostSession,
     refusal::Refusal,
     text::PathText,
 };
@@ -26,8 +27,20 @@ pub struct Envelope {
     pub environment: Vec<(Bytes, Bytes)>,
     /// The caller's terminal as columns and rows, for a launch and an attach.
     pub size: Option<(u16, u16)>,
+    /// What the caller's environment says of the agent it belongs to.
+    pub claims: Claims,
     /// What is asked.
     pub operation: Operation,
+}
+
+/// What a caller's environment says of the agent it belongs to. It only chooses among the agents that the kernel's word for the
+/// caller leaves: by itself it proves nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// What the variable of agents' shells says, as it is: an id or the beginning of one.
+    pub agent: Option<String>,
+    /// The sessions that variables of hosts name, the surest first.
+    pub sessions: Vec<HostSession>,
 }
 
 /// Text of the system that need not be UTF-8.
@@ -53,6 +66,8 @@ pub enum ToNode {
     Call(Box<Envelope>),
     /// What an attached viewer does.
     Terminal(wire::FromViewer),
+    /// What the answer held was handed to whoever it is for; after an answer that waits to hear so.
+    Written,
 }
 
 /// What a node sends.

@@ -32,8 +32,8 @@ pub enum Who {
     Agent {
         /// Its id.
         id: AgentId,
-        /// Its place.
-        place: PlaceId,
+        /// Its place; none when its folder is in none, and then it sees none.
+        place: Option<PlaceId>,
         /// Whether that is the supervisor workspace, whose agents see all.
         oversees: bool,
     },
@@ -57,8 +57,8 @@ pub struct Caller {
 pub struct RunningAgent {
     /// Its id.
     pub id: AgentId,
-    /// Its place.
-    pub place: PlaceId,
+    /// Its place; none when its folder is in none.
+    pub place: Option<PlaceId>,
     /// Whether that is the supervisor workspace.
     pub oversees: bool,
     /// Its process, once that is known.
@@ -117,7 +117,8 @@ impl Caller {
     pub fn place(&self, view: &View<'_>, named: Option<&PlaceRef>) -> Result<Place, Failure> {
         let id = match (named, &self.who) {
             (Some(named), _) => find(view, named)?,
-            (None, Who::Agent { place, .. }) => *place,
+            (None, Who::Agent { place: Some(place), .. }) => *place,
+            (None, Who::Agent { place: None, .. }) => return Err(self.no_place()),
             (None, _) => self.place_here(view)?,
         };
         let place = view.require_place(id)?;
@@ -126,11 +127,12 @@ impl Caller {
     }
 
     fn place_here(&self, view: &View<'_>) -> Result<PlaceId, Failure> {
-        let Some(folder) = &self.folder else {
-            return Err(Refusal::NoPlaceHere { folder: PathText::default() }.into());
-        };
-        let found = view.place_with_folder(folder.as_path(), self.here)?;
-        found.ok_or_else(|| Refusal::NoPlaceHere { folder: folder.clone() }.into())
+        let Some(folder) = &self.folder else { return Err(self.no_place()) };
+        view.place_with_folder(folder.as_path(), self.here)?.ok_or_else(|| self.no_place())
+    }
+
+    fn no_place(&self) -> Failure {
+        Refusal::NoPlaceHere { folder: self.folder.clone().unwrap_or_default() }.into()
     }
 
     /// Whether the caller may see and touch what is in a place: an agent only its own, a merged fork's being its
@@ -140,17 +142,18 @@ impl Caller {
     /// [`Refusal::OutsidePlace`] for an agent that works elsewhere.
     pub fn may_touch(&self, view: &View<'_>, place: &Place) -> Result<(), Failure> {
         match self.who {
-            Who::Agent { place: own, .. } if !self.may_see(place.id) => {
+            Who::Agent { place: Some(own), .. } if !self.may_see(place.id) => {
                 let own = view.require_place(own)?;
                 Err(Refusal::OutsidePlace { place: named(&own) }.into())
             }
+            Who::Agent { place: None, .. } if !self.may_see(place.id) => Err(self.no_place()),
             _ => Ok(()),
         }
     }
 
     /// Whether the caller may see a place of this id at all.
     pub fn may_see(&self, place: PlaceId) -> bool {
-        !matches!(self.who, Who::Agent { place: own, oversees: false, .. } if own != place)
+        !matches!(self.who, Who::Agent { place: own, oversees: false, .. } if own != Some(place))
     }
 
     /// A task with the place it really stands in, if the caller may touch it.
@@ -237,7 +240,7 @@ mod tests {
     }
 
     fn agent(n: u8, process: Option<ProcessRef>) -> RunningAgent {
-        RunningAgent { id: AgentId::from_bytes([n; 16]), place: PlaceId::from_bytes([n; 16]), oversees: false, process }
+        RunningAgent { id: AgentId::from_bytes([n; 16]), place: Some(PlaceId::from_bytes([n; 16])), oversees: false, process }
     }
 
     /// 10 is the node, 20 and 30 are agents under it, 21 and 22 are below the first, 40 is a person's shell.
@@ -292,7 +295,7 @@ mod tests {
     fn an_unplaced_caller_reads_and_an_agent_is_kept_from_what_is_a_persons() {
         let caller = |who| Caller { who, folder: None, here: MachineId::from_bytes([1; 8]) };
         let info = |name: &str| crate::api::TABLE.iter().find(|info| info.name == name).unwrap();
-        let agent = |oversees| Who::Agent { id: AgentId::from_bytes([2; 16]), place: PlaceId::from_bytes([2; 16]), oversees };
+        let agent = |oversees| Who::Agent { id: AgentId::from_bytes([2; 16]), place: Some(PlaceId::from_bytes([2; 16])), oversees };
         assert!(caller(Who::Unplaced).may_ask(info("task.list")).is_ok());
         assert_eq!(caller(Who::Unplaced).may_ask(info("task.next")), Err(Refusal::UnplacedCaller));
         assert!(caller(agent(false)).may_ask(info("task.next")).is_ok());

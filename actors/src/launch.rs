@@ -273,7 +273,7 @@ async fn record(ctx: &Ctx, asked: &Asked, prepared: &Prepared) -> Result<AgentId
             Ok(place.kind == PlaceKind::Supervisor)
         })
         .await?;
-    ctx.running.insert(RunningAgent { id: agent, place, oversees, process: None });
+    ctx.running.insert(RunningAgent { id: agent, place: Some(place), oversees, process: None });
     ctx.env.faults.reached("launch.recorded");
     Ok(agent)
 }

@@ -11,7 +11,8 @@ use std::{
 
 use frith_actors::{
     api::{Operation, Request},
-    call::{Envelope, FromNode, Progress},
+    call::{Claims, Envelope, FromNode, Progress},
+    env::process::AGENT_VARIABLE,
     local::{LocalError, client::Connection},
 };
 use frith_store::{id::CallId, text::PathText};
@@ -75,8 +76,14 @@ pub fn envelope(operation: Operation) -> Result<Envelope, Failure> {
         folder: std::env::current_dir().ok().map(|folder| PathText::from(folder.as_path())),
         environment: environment.iter().map(|(name, value)| (name.as_os_str().into(), value.as_os_str().into())).collect(),
         size: if draws { terminal_size() } else { None },
+        claims: claims(),
         operation,
     })
+}
+
+/// What this process's environment says of the agent it belongs to.
+fn claims() -> Claims {
+    Claims { agent: environment::read(AGENT_VARIABLE).map(|id| id.to_string_lossy().into_owned()), sessions: Vec::new() }
 }
 
 fn terminal_size() -> Option<(u16, u16)> {

@@ -197,6 +197,9 @@ mod tests {
             agent: Agent {
                 id: agent_id(),
                 host: "claude".into(),
+                model: None,
+                session: None,
+                parent: None,
                 machine: oak(),
                 place: Some(app().id),
                 folder: Some("/home/ada/app".parse().unwrap()),

@@ -22,10 +22,10 @@ use frith_store::{
     },
     error::Failure,
     facts,
-    id::{AgentId, BlobHash, CallId, MachineId, OpenToken, PlaceId, TaskId, TeamId, VersionHash, Writer},
+    id::{AgentId, BlobHash, CallId, MachineId, MessageId, OpenToken, PlaceId, TaskId, TeamId, VersionHash, Writer},
     invariants,
     migrate::FORMAT,
-    model::{Assignee, By, CheckoutKind, EndHow, Missed, Outcome, PlaceKind, ProcessRef, Schedule, Skip, Status},
+    model::{Assignee, By, CheckoutKind, EndHow, HostSession, Mailbox, Missed, Outcome, PlaceKind, ProcessRef, Schedule, Skip, Status},
     open::{Disk, Identity, Options, Store, file_backend},
     rows::Table,
     time::Timestamp,
@@ -49,6 +49,10 @@ fn place() -> PlaceId {
 
 fn agent() -> AgentId {
     AgentId::from_bytes([3; 16])
+}
+
+fn session(id: &str, sub_agent: Option<&str>) -> HostSession {
+    HostSession { host: "claude".into(), id: Some(id.into()), sub_agent: sub_agent.map(Into::into) }
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -79,6 +83,30 @@ fn abouts() -> Vec<About> {
 }
 
 fn facts_of_a_log() -> Vec<Fact> {
+    [facts_of_format_2(), facts_of_format_3()].concat()
+}
+
+fn facts_of_format_3() -> Vec<Fact> {
+    let (place, agent) = (place(), agent());
+    vec![
+        Fact::End { agent, how: EndHow::SessionOver },
+        Fact::End { agent, how: EndHow::Gone },
+        Fact::Registered { agent, session: session("s-1", None), parent: None, model: None, folder: None, place: None },
+        Fact::Registered {
+            agent,
+            session: session("s-1", Some("a4aa")),
+            parent: Some(AgentId::from_bytes([8; 16])),
+            model: Some("m".into()),
+            folder: Some("/src/app".parse().unwrap()),
+            place: Some(place),
+        },
+        Fact::Took { agent, messages: vec![MessageId::from_bytes([7; 16])] },
+        Fact::Delivered { mailbox: Mailbox::Agent(agent), messages: vec![MessageId::from_bytes([7; 16])], read: false },
+        Fact::Delivered { mailbox: Mailbox::Person("ada@oak".into()), messages: vec![], read: true },
+    ]
+}
+
+fn facts_of_format_2() -> Vec<Fact> {
     let (place, agent, task, epoch) = (place(), agent(), task(), 1);
     let person = By::Person("ada".into());
     vec![
@@ -177,7 +205,7 @@ fn records_in_documents_stay() {
     let message = MessageRecord { counter: 3, by: by.clone(), at, text: Text::Inline("hello".into()) };
     let change = HistoryRecord { counter: 4, status: Status::Blocked, moved_to: Some(place()), by: by.clone(), at };
     let sent = Outgoing::Message {
-        id: CallId::from_bytes([5; 16]),
+        id: MessageId::from_bytes([5; 16]),
         from: by,
         to: Recipient::Place(place()),
         task: Some(task()),

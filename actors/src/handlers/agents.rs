@@ -3,7 +3,7 @@
 use frith_store::{
     error::Failure,
     id::{AgentRef, PlaceId},
-    model::{Agent, Status},
+    model::Agent,
     refusal::Refusal,
     tx::Tx,
     view::View,
@@ -11,10 +11,7 @@ use frith_store::{
 
 use super::task::name;
 use crate::{
-    api::{
-        agents::{self, AgentInfo, Identity},
-        workspace::Home,
-    },
+    api::agents::{self, AgentInfo, Identity, LinkedBy, MachineName},
     caller::{Caller, Who},
 };
 
@@ -97,17 +94,18 @@ pub fn whoami(view: &View<'_>, caller: &Caller) -> Result<Identity, Failure> {
         return Err(Refusal::AgentsOnly { what: "ask who it is".into() }.into());
     };
     let agent = view.agent(id)?.ok_or_else(|| unknown(&AgentRef(id.to_string())))?;
-    let place = view.require_place(place)?;
-    let held = view.tasks(place.id, &[Status::Ongoing, Status::Blocked])?;
-    let by = caller.by();
-    let holds = held.into_iter().filter(|task| task.holder.as_ref().is_some_and(|holder| holder.by == by && !holder.left));
+    let place = place.map(|place| view.require_place(place)).transpose()?;
+    let holds = view.held_by(&caller.by())?.into_iter().filter(|task| task.holder.as_ref().is_some_and(|holder| !holder.left));
     Ok(Identity {
         id,
-        machine: Home { id: agent.machine, name: machine_name(view, &agent)?, epoch: place.seat.epoch },
+        machine: MachineName { id: agent.machine, name: machine_name(view, &agent)? },
         host: agent.host,
-        place: Some(name(&place)),
-        place_id: Some(place.id),
+        session: agent.session,
+        parent: agent.parent,
+        folder: agent.folder,
+        place: place.as_ref().map(name),
+        place_id: place.map(|place| place.id),
         holds: holds.map(|task| task.id).collect(),
-        linked_by: "process".into(),
+        linked_by: LinkedBy::Process,
     })
 }

@@ -42,6 +42,13 @@ pub trait Answers: Send + Sync + 'static {
 pub enum Answer {
     /// The reply, serialised.
     Reply(Vec<u8>),
+    /// The reply, serialised, and who waits to hear whether the caller handed on what it holds.
+    Handing {
+        /// The reply.
+        reply: Vec<u8>,
+        /// Who waits.
+        handed: Box<dyn Handed>,
+    },
     /// The reply, serialised, and a terminal that the caller watches from now on.
     Terminal {
         /// What precedes the terminal's output.
@@ -51,6 +58,12 @@ pub enum Answer {
         /// Where what the viewer does goes.
         typed: Box<dyn Typed>,
     },
+}
+
+/// What becomes of an answer that holds what may be handed out only once.
+pub trait Handed: Send {
+    /// Whether the caller said that it has written all of it to whoever it is for. False also when it went away without a word.
+    fn written(self: Box<Self>, is_written: bool) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
 /// What a viewer of a terminal is shown, piece by piece. A slow viewer is this side's business, never the terminal's.
@@ -178,6 +191,7 @@ async fn connection(stream: UnixStream, answers: Arc<dyn Answers>, limits: Limit
     let call = tokio::spawn(async move { answers.call(peer, *envelope, progress).await });
     match session.wait(call, told).await? {
         Ok(Answer::Reply(reply)) => session.answer(Ok(reply)).await,
+        Ok(Answer::Handing { reply, handed }) => session.hand(reply, handed).await,
         Ok(Answer::Terminal { reply, shown, typed }) => {
             session.answer(Ok(reply)).await?;
             session.terminal(shown, typed).await
@@ -206,7 +220,7 @@ impl Session {
         }
         match self.message().await? {
             ToNode::Call(envelope) => Ok(Some(envelope)),
-            ToNode::Terminal(_) => Ok(None),
+            ToNode::Terminal(_) | ToNode::Written => Ok(None),
         }
     }
 
@@ -258,6 +272,20 @@ impl Session {
         }
     }
 
+    /// Answers, and tells who waits for it whether the caller handed the answer on. Who waits is told in every case.
+    async fn hand(mut self, reply: Vec<u8>, handed: Box<dyn Handed>) -> Result<(), FrameError> {
+        let told = async {
+            self.answer(Ok(reply)).await?;
+            match timeout(self.limits.answer, self.message()).await {
+                Ok(message) => Ok(matches!(message?, ToNode::Written)),
+                Err(_) => Ok(false),
+            }
+        };
+        let told: Result<bool, FrameError> = told.await;
+        handed.written(matches!(told, Ok(true))).await;
+        told.map(drop)
+    }
+
     /// Shows the terminal and takes what is typed until either side ends. Typing goes on while the viewer is slow to read.
     async fn terminal(self, mut shown: Box<dyn Shown>, mut typed: Box<dyn Typed>) -> Result<(), FrameError> {
         let Self { mut read, mut write, mut splitter, .. } = self;
@@ -307,6 +335,7 @@ mod tests {
     use super::*;
     use crate::{
         api::{Operation, node},
+        call::Claims,
         local::{
             LocalError,
             client::Connection,
@@ -363,7 +392,14 @@ mod tests {
     }
 
     fn envelope(operation: impl Into<Operation>) -> Envelope {
-        Envelope { call: CallId::from_random([3; 16]), folder: None, environment: Vec::new(), size: None, operation: operation.into() }
+        Envelope {
+            call: CallId::from_random([3; 16]),
+            folder: None,
+            environment: Vec::new(),
+            size: None,
+            claims: Claims::default(),
+            operation: operation.into(),
+        }
     }
 
     fn quick() -> Limits {

@@ -1,7 +1,7 @@
 //! Agents: launched, listed, shown, stopped, looked at.
 
 use frith_actors::{
-    api::agents::{AgentInfo, Agents, Attached, Identity, Unsent},
+    api::agents::{AgentInfo, Agents, Attached, Identity, LinkedBy, Unsent},
     env::process::ProcessEnd,
     terminal::{Attention, wire::TerminalEnd},
 };
@@ -108,6 +108,8 @@ fn how(how: &EndHow) -> String {
         EndHow::Stopped(who) => format!("stopped by {}", by(who)),
         EndHow::NotStarted(why) => format!("not started ({why})"),
         EndHow::Lost => "lost with its node".into(),
+        EndHow::SessionOver => "session over".into(),
+        EndHow::Gone => "its process is gone".into(),
     }
 }
 
@@ -172,6 +174,18 @@ pub fn whoami(reply: &Identity, paper: &mut Paper) {
         ("place", reply.place.as_ref().map(|place| place.name.clone()).unwrap_or_default()),
         ("machine", reply.machine.name.clone()),
         ("tasks", reply.holds.iter().map(frith_store::id::TaskId::short).collect::<Vec<_>>().join(", ")),
-        ("linked by", reply.linked_by.clone()),
+        ("linked by", linked_by(reply.linked_by).into()),
     ]);
+}
+
+fn linked_by(way: LinkedBy) -> &'static str {
+    match way {
+        LinkedBy::Process => "process",
+        LinkedBy::Launch => "launch",
+        LinkedBy::Variable => "FRITH_AGENT_ID",
+        LinkedBy::Session => "session",
+        LinkedBy::Ancestor => "ancestor",
+        LinkedBy::Folder => "folder",
+        LinkedBy::Own => "own",
+    }
 }

@@ -8,7 +8,7 @@ use crate::{
     model::{Agent, AgentEnd, By, Checkout, EndHow, Fired, Launched, Merged, Seat},
     rows::{Table, get_as},
     time::Timestamp,
-    view::{MergedRow, ReplacedRow, SeatRow, Space, TakenRow, fired_key},
+    view::{MergedRow, ReplacedRow, SeatRow, Space, TakenRow, fired_key, session_key},
 };
 
 impl Deriver<'_> {
@@ -30,7 +30,7 @@ impl Deriver<'_> {
             Fact::Launch { agent, kind, place, epoch, by, model, effort, folder } => {
                 let launch = Launched { epoch, by, command: Vec::new(), model, effort, process: None };
                 let ended = self.view().replaced(machine)?.map(|row| lost(row.at));
-                let agent = Agent { id: agent, host: kind, machine, place: Some(place), folder, started: at, ended, launch: Some(launch) };
+                let agent = Agent { place: Some(place), folder, ended, launch: Some(launch), ..begun(agent, kind, machine, at) };
                 self.agent(&agent)
             }
             Fact::Started { agent, process, command, folder } => self.change_agent(agent, |agent| {
@@ -55,6 +55,12 @@ impl Deriver<'_> {
             Fact::Fired { template, slot, outcome, .. } => {
                 self.put(Space::Fired, &fired_key(template, slot).bytes(machine.as_bytes()), &Fired { slot, outcome, machine, at })
             }
+            Fact::Registered { agent, session, parent, model, folder, place } => {
+                let said =
+                    Agent { session: Some(session.clone()), parent, model, folder, place, ..begun(agent, session.host, machine, at) };
+                self.registered(said)
+            }
+            Fact::Took { .. } | Fact::Delivered { .. } => Ok(()),
         }
     }
 
@@ -72,6 +78,28 @@ impl Deriver<'_> {
             self.agent(&Agent { ended: Some(lost(new.at)), ..agent })?;
         }
         Ok(())
+    }
+
+    /// A session registered, or again. What is not said now stays as it was; the place and the end of an agent that a node
+    /// launched follow from its launch and its process alone.
+    fn registered(&self, said: Agent) -> Result<(), StoreError> {
+        if let Some(session) = &said.session {
+            self.put(Space::Session, &session_key(said.machine, session)?, &said.id)?;
+        }
+        let known = self.view().agent(said.id)?;
+        let ended = self.view().replaced(said.machine)?.map(|row| lost(row.at));
+        let Some(known) = known else { return self.agent(&Agent { ended, ..said }) };
+        let is_launched = known.launch.is_some();
+        let place = if is_launched || said.folder.is_none() { known.place } else { said.place };
+        self.agent(&Agent {
+            session: said.session,
+            parent: said.parent.or(known.parent),
+            model: said.model.or(known.model),
+            folder: said.folder.or(known.folder),
+            place,
+            ended: if is_launched { known.ended } else { ended },
+            ..known
+        })
     }
 
     fn change_agent(&self, id: AgentId, change: impl FnOnce(&mut Agent)) -> Result<(), StoreError> {
@@ -110,6 +138,11 @@ impl Deriver<'_> {
         }
         self.put(Space::Checkout, &Space::Checkout.key().bytes(fork.as_bytes()).bytes(machine.as_bytes()), &checkout)
     }
+}
+
+/// What is known of an agent that has just begun.
+fn begun(id: AgentId, host: String, machine: MachineId, started: Timestamp) -> Agent {
+    Agent { id, host, model: None, session: None, parent: None, machine, place: None, folder: None, started, ended: None, launch: None }
 }
 
 /// The end of an agent whose machine is gone.

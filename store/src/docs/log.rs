@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{Document, map_in};
 use crate::{
     error::StoreError,
-    id::{AgentId, CallId, MachineId, OpenToken, PlaceId, TaskId},
-    model::{By, CheckoutKind, EndHow, Outcome, ProcessRef},
+    id::{AgentId, CallId, MachineId, MessageId, OpenToken, PlaceId, TaskId},
+    model::{By, CheckoutKind, EndHow, HostSession, Mailbox, Outcome, ProcessRef},
     text::PathText,
     time::Timestamp,
 };
@@ -152,6 +152,38 @@ pub enum Fact {
         slot: Timestamp,
         /// What became of it.
         outcome: Outcome,
+    },
+    /// A host's session registered, or one that had is there again: whatever ended it before counts no more. For an agent that a
+    /// node launched it says which session that is.
+    Registered {
+        /// The agent.
+        agent: AgentId,
+        /// Its session.
+        session: HostSession,
+        /// The agent whose sub-agent it is.
+        parent: Option<AgentId>,
+        /// The model it runs; none where nothing is said of it now.
+        model: Option<String>,
+        /// Where it works; none where nothing is said of it now.
+        folder: Option<PathText>,
+        /// The place of that folder.
+        place: Option<PlaceId>,
+    },
+    /// An agent took messages over that wait for whoever works in its place, or that were left there unread by one that ended.
+    Took {
+        /// The agent.
+        agent: AgentId,
+        /// The messages.
+        messages: Vec<MessageId>,
+    },
+    /// Messages were handed to the one whose mailbox they are in, and that was acknowledged.
+    Delivered {
+        /// The mailbox.
+        mailbox: Mailbox,
+        /// The messages.
+        messages: Vec<MessageId>,
+        /// Whether they were asked for, and so count as read; else they were pushed.
+        read: bool,
     },
 }
 

@@ -4,30 +4,21 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{AgentId, CallId, PlaceId, TaskId},
+    id::{MessageId, TaskId},
     model::By,
 };
 
-use super::Text;
+pub use crate::model::Recipient;
 
-/// To whom a message goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Recipient {
-    /// One agent.
-    Agent(AgentId),
-    /// Whoever works in a place, now or next.
-    Place(PlaceId),
-    /// A person, as `user@machine`.
-    Person(String),
-}
+use super::Text;
 
 /// What an entry of an outbox says. New kinds are added at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outgoing {
     /// A message.
     Message {
-        /// The call that sent it, so that a retry is the same message.
-        id: CallId,
+        /// Its id, which follows from the call that sent it and from whom it goes to, so that a retry is the same message.
+        id: MessageId,
         /// Who sends.
         from: By,
         /// To whom.

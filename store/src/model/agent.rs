@@ -33,13 +33,17 @@ pub enum EndHow {
     NotStarted(String),
     /// Its node was gone, and the next one found and ended what was left of it.
     Lost,
+    /// Its host said that the session is over.
+    SessionOver,
+    /// Its host's process was found to be gone.
+    Gone,
 }
 
 impl EndHow {
     /// How it failed, when nobody stopped it and it did not end well by itself.
     pub fn failure(&self) -> Option<String> {
         match self {
-            Self::Exited(0) | Self::Stopped(_) | Self::NotStarted(_) | Self::Lost => None,
+            Self::Exited(0) | Self::Stopped(_) | Self::NotStarted(_) | Self::Lost | Self::SessionOver | Self::Gone => None,
             Self::Exited(code) => Some(format!("ended with code {code}")),
             Self::Signalled(signal) => Some(format!("was ended by signal {signal}")),
         }
@@ -74,6 +78,19 @@ pub struct Launched {
     pub process: Option<ProcessRef>,
 }
 
+/// The session of a host that an agent is, as the host names it. Two hosts may use the same id, and one host may use it again,
+/// so it finds an agent and is never its id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HostSession {
+    /// The host that says so.
+    pub host: String,
+    /// The host's own id of the session; none where it has none.
+    pub id: Option<String>,
+    /// The host's own id of the sub-agent; none for the session's main agent.
+    pub sub_agent: Option<String>,
+}
+
 /// One session of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -82,11 +99,17 @@ pub struct Agent {
     pub id: AgentId,
     /// The kind it was launched as, or the host it registered from.
     pub host: String,
+    /// The model it runs, where its host tells.
+    pub model: Option<String>,
+    /// The session it is, once its host told.
+    pub session: Option<HostSession>,
+    /// The agent whose sub-agent it is.
+    pub parent: Option<AgentId>,
     /// The machine it runs on.
     pub machine: MachineId,
     /// The place it works in.
     pub place: Option<PlaceId>,
-    /// The folder it started in.
+    /// The folder it started in, or the last one that was recorded.
     pub folder: Option<PathText>,
     /// When it started.
     pub started: Timestamp,

@@ -12,10 +12,10 @@ mod schedule;
 mod skill;
 mod task;
 
-pub use agent::{Agent, AgentEnd, EndHow, Launched, ProcessRef};
+pub use agent::{Agent, AgentEnd, EndHow, HostSession, Launched, ProcessRef};
 pub use attachment::Attachment;
 pub use machine::{Capability, Machine, Role};
-pub use message::{HeldFor, HeldMessage};
+pub use message::{HeldFor, HeldMessage, Mail, MailState, Mailbox, Recipient};
 pub use note::{NoteHead, NoteInfo, NoteVersion};
 pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Revived, Seat, Setting, Settings, Work};
 pub use schedule::{Fired, Missed, Outcome, RunOf, Schedule, Skip};

@@ -92,6 +92,9 @@ pub(crate) mod samples {
 
     pub fn agent(n: u8, place: &Place) -> Agent {
         Agent {
+            model: None,
+            session: None,
+            parent: None,
             id: AgentId::from_bytes([n; 16]),
             host: "script".into(),
             machine: HERE,

@@ -1,11 +1,12 @@
 //! Agents and machines.
 
-use super::{ReplacedRow, Space, View};
+use super::{ReplacedRow, Space, View, session_key};
 use crate::{
     error::{Failure, StoreError},
     id::{AgentId, MachineId, PlaceId},
-    model::{Agent, Machine},
+    model::{Agent, HostSession, Machine},
     refusal::{Refusal, What},
+    rows::{Table, get_as},
 };
 
 impl View<'_> {
@@ -23,6 +24,25 @@ impl View<'_> {
     /// Refused when it is not known.
     pub fn require_agent(&self, id: AgentId) -> Result<Agent, Failure> {
         Ok(self.agent(id)?.ok_or_else(|| Refusal::Unknown { what: What::Agent, given: id.to_string() })?)
+    }
+
+    /// The agent that a host's session on a machine is, also an ended one.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn agent_of_session(&self, machine: MachineId, session: &HostSession) -> Result<Option<Agent>, StoreError> {
+        let id: Option<AgentId> = get_as(self.rows, Table::Views, &session_key(machine, session)?, Space::Session.word())?;
+        id.map(|id| self.agent(id)).transpose().map(Option::flatten)
+    }
+
+    /// The sub-agents of an agent, also ended ones, by id.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn sub_agents(&self, of: AgentId) -> Result<Vec<Agent>, StoreError> {
+        let mut agents = self.agents()?;
+        agents.retain(|agent| agent.parent == Some(of));
+        Ok(agents)
     }
 
     /// Every agent, also ended ones, by id.

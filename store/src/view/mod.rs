@@ -8,7 +8,7 @@ use crate::{
     docs::trash::Mark,
     error::StoreError,
     id::{BlobHash, CallId, MachineId, OpenToken, TaskId},
-    model::{By, Merged, Seat, Task},
+    model::{By, HostSession, Merged, Seat, Task},
     rows::{Key, Rows, Scan, Table, get_as, scan_prefix},
     time::Timestamp,
 };
@@ -34,7 +34,7 @@ pub(crate) use schedules::fired_key;
 pub(crate) use shared::skill_on_key;
 
 /// The version of the rows below. When it differs from the one in the store, all views are built anew.
-pub const VIEWS: u32 = 2;
+pub const VIEWS: u32 = 3;
 
 /// Which rows: the first byte of a key. A space is never given another meaning; a new one gets a new byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +106,8 @@ pub(crate) enum Space {
     SkillOn,
     /// place, address → site
     Site,
+    /// hash of a machine and a host's session → the agent that it is
+    Session,
 }
 
 impl Space {
@@ -148,6 +150,7 @@ impl Space {
             Self::Skill => "skills",
             Self::SkillOn => "switches of skills",
             Self::Site => "sites",
+            Self::Session => "sessions",
         }
     }
 }
@@ -263,6 +266,14 @@ impl<'a> View<'a> {
         })?;
         Ok(values)
     }
+}
+
+/// The key under which the agent stands that a host's session on a machine is.
+pub(crate) fn session_key(machine: MachineId, session: &HostSession) -> Result<Key, StoreError> {
+    let bytes = postcard::to_stdvec(session).map_err(|source| StoreError::Row { space: Space::Session.word(), source })?;
+    let mut hasher = blake3::Hasher::new_derive_key("frith session key 1");
+    hasher.update(machine.as_bytes()).update(&bytes);
+    Ok(Space::Session.key().bytes(&hasher.finalize().as_bytes()[..16]))
 }
 
 /// The key under which a holder's tasks stand.
