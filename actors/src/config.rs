@@ -30,10 +30,21 @@ pub struct NodeConfig {
     pub checkout_timeout: Duration,
     /// How long an agent that is asked to end may take before it is killed.
     pub stop_grace: Duration,
+    /// Whether sessions of hosts are registered, and messages pushed to them.
+    pub agents_enabled: bool,
+    /// After how long without a sign of life an agent is idle.
+    pub idle: Duration,
 }
 
 impl Default for NodeConfig {
     fn default() -> Self {
-        Self { max_agents: 16, kinds: built_in_kinds(), checkout_timeout: Duration::from_secs(30 * 60), stop_grace: Duration::from_secs(5) }
+        Self {
+            max_agents: 16,
+            kinds: built_in_kinds(),
+            checkout_timeout: Duration::from_secs(30 * 60),
+            stop_grace: Duration::from_secs(5),
+            agents_enabled: true,
+            idle: Duration::from_secs(30 * 60),
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     config::Configured,
     db::Db,
     env::{Env, world::Purpose},
-    handlers::task::Fresh,
+    handlers::{agents::Eyes, task::Fresh},
 };
 
 /// What every actor of a node shares.
@@ -39,6 +39,12 @@ impl Ctx {
     /// 16 random bytes for an id.
     pub fn fresh_id(&self) -> [u8; 16] {
         self.env.random.bytes(Purpose::Ids)
+    }
+
+    /// By what agents are looked at now.
+    pub fn eyes(&self) -> Eyes {
+        let idle_ms = u64::try_from(self.config.now().idle.as_millis()).unwrap_or(u64::MAX);
+        Eyes { now: self.env.clock.now(), idle_ms, seen: BTreeMap::new() }
     }
 
     /// Randomness for one write to a task.

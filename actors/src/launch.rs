@@ -183,7 +183,8 @@ fn decide(view: &View<'_>, here: MachineId, place: PlaceId, limit: usize) -> Res
 fn last_kind(view: &View<'_>, place: &Place) -> Result<Option<String>, Failure> {
     let places = [Some(place.id), place.parent()];
     for place in places.into_iter().flatten() {
-        let last = view.agents_of(place)?.into_iter().max_by_key(|agent| agent.started);
+        let launched = view.agents_of(place)?.into_iter().filter(|agent| agent.launch.is_some());
+        let last = launched.max_by_key(|agent| agent.started);
         if let Some(agent) = last {
             return Ok(Some(agent.host));
         }

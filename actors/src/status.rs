@@ -24,10 +24,11 @@ use crate::{
 /// The store broke.
 pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
     let (ctx, here) = (node.ctx(), node.here());
+    let eyes = ctx.eyes();
     let (agents, places, name, team, peers, unsent) = ctx
         .db
         .read(move |view| {
-            let agents = handlers::agents::list(view, &Sessions::default())?.agents;
+            let agents = handlers::agents::list(view, &Sessions::default(), &eyes)?.agents;
             let places = view.places()?.into_iter().filter(frith_store::model::Place::is_live).count() as u64;
             let members = view.members()?.into_iter().filter(|machine| machine.id != here);
             let peers = members.map(|machine| Peer { machine: machine.id, name: machine.name }).collect();
@@ -118,7 +119,8 @@ pub async fn down(node: &Node) -> Result<Stopped, Failed> {
 /// It is not known.
 pub async fn agent(node: &Node, id: AgentId) -> Result<AgentInfo, Failed> {
     let named = frith_store::id::AgentRef(id.to_string());
-    let info = node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &named)?)).await?;
+    let eyes = node.ctx().eyes();
+    let info = node.ctx().db.read(move |view| handlers::agents::whole(view, handlers::agents::find(view, &named)?, &eyes)).await?;
     Ok(with_viewers(node, vec![info]).await.swap_remove(0))
 }
 
@@ -128,7 +130,8 @@ pub async fn with_viewers(node: &Node, mut agents: Vec<AgentInfo>) -> Vec<AgentI
     for info in &mut agents {
         if let Some(terminal) = terminals.get(info.agent.id) {
             info.attached = terminals::attached(&terminal).await;
-            info.attention = terminals.seen(info.agent.id).filter(|_| info.agent.ended.is_none()).and_then(|seen| seen.borrow().attention);
+            let on_screen = terminals.seen(info.agent.id).filter(|_| info.agent.ended.is_none()).and_then(|seen| seen.borrow().attention);
+            info.attention = on_screen.or(info.attention);
         }
     }
     agents

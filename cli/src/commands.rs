@@ -311,7 +311,7 @@ fn sessions(run: &Run, request: agents_api::Sessions) -> Done {
     let all = request.all;
     let reply = run.ask(request)?;
     let counts = reply.agents.is_empty() && !all && !run.global.json && !run.is_quiet();
-    let ended = if counts { run.ask(agents_api::Sessions { all: true })?.agents.len() } else { 0 };
+    let ended = if counts { run.ask(agents_api::Sessions { all: true, machine: None })?.agents.len() } else { 0 };
     show(run, &reply, |reply, paper| render::sessions(reply, ended, paper))
 }
 

@@ -43,7 +43,7 @@ mod tests {
         id::{AgentId, BlobHash, CallId, MachineId, PlaceId, TaskId, TeamId},
         model::{
             Agent, AgentEnd, Assignee, Attachment, By, Checkout, CheckoutKind, Counts, EndHow, Holder, Launched, Message, Notice,
-            PlaceKind, Revived, Settings, Status, StatusChange, Task, Trashed, Work,
+            PlaceKind, Presence, Revived, Settings, Status, StatusChange, Task, Trashed, Work,
         },
         refusal::PlaceNamed,
         rules::stats::Spread,
@@ -210,7 +210,13 @@ mod tests {
             place: Some(app()),
             machine: "oak".into(),
             attached: 2,
-            attention: ended.map_or(Some(Attention::NeedsPerson), |_| None),
+            attention: ended.as_ref().map_or(Some(Attention::NeedsPerson), |_| None),
+            presence: ended.map_or(Presence::Live, |_| Presence::Ended),
+            seen: None,
+            activity: None,
+            status: None,
+            unread: 0,
+            sub_agents: vec![],
         }
     }
 

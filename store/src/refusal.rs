@@ -31,6 +31,9 @@ pub const TEXT_MOST: usize = 1024 * 1024;
 /// The most bytes a permission rule may have.
 pub const RULE_MOST: usize = 1024;
 
+/// The most characters that an agent may say of itself.
+pub const STATUS_MOST: usize = 120;
+
 /// What an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -426,6 +429,26 @@ pub enum Refusal {
     /// A task would have too many files.
     #[error("task {} `{}` has {there} of {ATTACHMENTS_MOST} attachments, and {added} more would be too many", task.id.short(), task.title)]
     TooManyAttachments { task: TaskInTheWay, there: usize, added: usize },
+    /// What an agent says of itself is too long.
+    #[error("the status has {length} characters, and {STATUS_MOST} is the most")]
+    LongStatus { length: usize },
+    /// The environment names an agent that the caller does not belong to.
+    #[error("`FRITH_AGENT_ID` is `{given}`, and this process belongs to no such agent")]
+    OtherAgent { given: String },
+    /// Several agents work where the caller is.
+    #[error("{} are where this process is, and nothing tells which of them it works for: {}", count(agents.len(), "agent"), short_ids(agents))]
+    SeveralAgents { agents: Vec<AgentId> },
+    /// No agent can be told for the caller.
+    #[error("not linked to an agent session: no session of `{host}` that frith knows of is near this process")]
+    NotLinked { host: String },
+    /// The caller is provably in no agent's session.
+    #[error(
+        "not linked to an agent session: this process is below no session of `{host}`, as one that an application starts once for all its sessions"
+    )]
+    OutsideSessions { host: String },
+    /// An agent without a place of its own asked for one.
+    #[error("an agent sees only its own place, and no place has its folder `{folder}`")]
+    NoOwnPlace { folder: PathText },
 }
 
 impl From<ScheduleFault> for Refusal {
@@ -472,6 +495,10 @@ fn count(number: usize, noun: &str) -> String {
 
 fn names(places: &[PlaceNamed]) -> String {
     places.iter().map(|place| format!("`{}`", place.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn short_ids(agents: &[AgentId]) -> String {
+    agents.iter().map(AgentId::short).collect::<Vec<_>>().join(", ")
 }
 
 fn last_words(said: &[String]) -> String {

@@ -60,6 +60,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("RulesNotWritten", "cli_settings: a file that cannot take rules"),
     ("BadRule", "cli_settings: rules that are added"),
     ("NoSuchRule", "cli_settings: rules that are taken away"),
+    ("LongStatus", "cli_identity: said from an agent's shell"),
+    ("OtherAgent", "cli_identity: another's id in a shell"),
+    ("SeveralAgents", "cli_identity: two sessions in one process"),
+    ("NotLinked", "asked by MCP servers only; the rules of linking have it"),
+    ("OutsideSessions", "asked by MCP servers only; the rules of linking have it"),
+    ("NoOwnPlace", "cli_identity: an agent in a folder of no place"),
     ("AwaitsFreshContext", "cli_nudge: what an agent is told that asks too early"),
 ];
 

@@ -2,7 +2,7 @@
 
 use frith_store::{
     id::{AgentId, AgentRef, MachineId, MachineRef, MessageId, MessageRef, PlaceId, PlaceRef, TaskId, TaskRef},
-    model::{Agent, By, HeldMessage, HostSession, MailState, Recipient},
+    model::{Agent, By, HeldMessage, HostSession, MailState, Presence, Recipient},
     text::PathText,
     time::Timestamp,
 };
@@ -55,13 +55,16 @@ pub struct Attach {
     pub read_only: bool,
 }
 
-/// List agents: kind, place, since when, how they ended.
+/// List agents: host, place, presence, what they do, how they ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Sessions {
-    /// Also those that ended.
+    /// Also those that ended, for 30 days.
     #[arg(long, short = 'a')]
     pub all: bool,
+    /// Only those of this machine, by name or id.
+    #[arg(long, short = 'm', value_name = "MACHINE")]
+    pub machine: Option<MachineRef>,
 }
 
 /// Show one agent.
@@ -108,15 +111,27 @@ pub struct AgentInfo {
     pub machine: String,
     /// How many people watch its terminal.
     pub attached: u32,
-    /// What its screen says it does; null when it is not known.
+    /// What it does, as its screen or its host's hooks tell; null when it is not known.
     pub attention: Option<Attention>,
+    /// Whether it is there.
+    pub presence: Presence,
+    /// When something of it was heard last; null where its process alone speaks for it.
+    pub seen: Option<Timestamp>,
+    /// What it did last: a tool and the beginning of its main argument.
+    pub activity: Option<String>,
+    /// What it says of itself.
+    pub status: Option<String>,
+    /// How many messages it has not read.
+    pub unread: u64,
+    /// Its sub-agents.
+    pub sub_agents: Vec<AgentInfo>,
 }
 
 /// Agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Agents {
-    /// Those that run first, then by when they started, newest first.
+    /// Those that did not end first, then by when they started, newest first; sub-agents under theirs.
     pub agents: Vec<AgentInfo>,
 }
 

@@ -37,12 +37,13 @@ impl Call<'_> {
             Operation::AgentStop(request) => self.stop(request).await,
             Operation::AgentAttach(request) => self.attach(request).await,
             Operation::AgentSessions(request) => {
-                let agents = node.ctx().db.read(move |view| handlers::agents::list(view, &request)).await?;
+                let eyes = node.ctx().eyes();
+                let agents = node.ctx().db.read(move |view| handlers::agents::list(view, &request, &eyes)).await?;
                 reply(&agents::Agents { agents: status::with_viewers(node, agents.agents).await })
             }
             Operation::AgentShow(request) => {
-                let agent = node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &request.agent)?));
-                reply(&status::with_viewers(node, vec![agent.await?]).await.swap_remove(0))
+                let found = node.ctx().db.read(move |view| handlers::agents::find(view, &request.agent)).await?;
+                reply(&status::agent(node, found.id).await?)
             }
             Operation::AgentWhoami(_) => self.read(handlers::agents::whoami).await,
             Operation::AgentUnsend(request) => {
@@ -139,7 +140,8 @@ impl Call<'_> {
 
     async fn attach(self, request: agents::Attach) -> Result<Answer, Failed> {
         let named = request.agent.clone();
-        let info = self.node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &named)?)).await?;
+        let eyes = self.node.ctx().eyes();
+        let info = self.node.ctx().db.read(move |view| handlers::agents::info(view, handlers::agents::find(view, &named)?, &eyes)).await?;
         let id = info.agent.id;
         let terminal = status::open_terminals(self.node).await.and_then(|terminals| terminals.get(id));
         let Some(terminal) = terminal else {

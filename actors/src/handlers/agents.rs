@@ -1,10 +1,14 @@
 //! Agents: listing, showing, and telling a caller who it is. Launching and stopping are the place's.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use frith_store::{
     error::Failure,
-    id::{AgentRef, PlaceId},
-    model::Agent,
+    id::{AgentId, AgentRef, PlaceId},
+    model::{Agent, Sighting},
     refusal::Refusal,
+    rules::presence::{is_forgotten, presence},
+    time::Timestamp,
     tx::Tx,
     view::View,
 };
@@ -13,17 +17,61 @@ use super::task::name;
 use crate::{
     api::agents::{self, AgentInfo, Identity, LinkedBy, MachineName},
     caller::{Caller, Who},
+    terminal::Attention,
 };
 
-/// Agents, those that run first.
+/// By what agents are looked at: now, and what this machine has seen of its own.
+#[derive(Debug, Clone)]
+pub struct Eyes {
+    /// Now.
+    pub now: Timestamp,
+    /// After how many milliseconds without a sign of life an agent is idle.
+    pub idle_ms: u64,
+    /// What was seen of agents of this machine since its node started; what was seen before is in the store.
+    pub seen: BTreeMap<AgentId, Sighting>,
+}
+
+/// Agents, those that did not end first.
+///
+/// # Errors
+/// The machine that is named is not known, or the rows cannot be read.
+pub fn list(view: &View<'_>, request: &agents::Sessions, eyes: &Eyes) -> Result<agents::Agents, Failure> {
+    let machine = request.machine.as_ref().map(|named| view.find_machine(named)).transpose()?;
+    let is_wanted = |agent: &Agent| (request.all || agent.ended.is_none()) && machine.is_none_or(|machine| machine == agent.machine);
+    let mut found = view.agents()?;
+    found.retain(|agent| is_wanted(agent) && !is_forgotten(agent.ended.as_ref(), eyes.now));
+    found.sort_by_key(|agent| (agent.ended.is_some(), std::cmp::Reverse(agent.started)));
+    let there: BTreeSet<AgentId> = found.iter().map(|agent| agent.id).collect();
+    let (below, above): (Vec<_>, Vec<_>) = found.into_iter().partition(|agent| agent.parent.is_some_and(|parent| there.contains(&parent)));
+    let mut below = by_parent(below);
+    let agents = above.into_iter().map(|agent| with_sub_agents(view, agent, &mut below, eyes)).collect::<Result<_, _>>()?;
+    Ok(agents::Agents { agents })
+}
+
+fn by_parent(agents: Vec<Agent>) -> BTreeMap<AgentId, Vec<Agent>> {
+    let mut below: BTreeMap<AgentId, Vec<Agent>> = BTreeMap::new();
+    for agent in agents {
+        if let Some(parent) = agent.parent {
+            below.entry(parent).or_default().push(agent);
+        }
+    }
+    below
+}
+
+fn with_sub_agents(view: &View<'_>, agent: Agent, below: &mut BTreeMap<AgentId, Vec<Agent>>, eyes: &Eyes) -> Result<AgentInfo, Failure> {
+    let its = below.remove(&agent.id).unwrap_or_default();
+    let mut info = info(view, agent, eyes)?;
+    info.sub_agents = its.into_iter().map(|agent| with_sub_agents(view, agent, below, eyes)).collect::<Result<_, _>>()?;
+    Ok(info)
+}
+
+/// One agent with its sub-agents, also ended ones.
 ///
 /// # Errors
 /// The rows cannot be read.
-pub fn list(view: &View<'_>, request: &agents::Sessions) -> Result<agents::Agents, Failure> {
-    let mut found: Vec<Agent> = view.agents()?.into_iter().filter(|agent| request.all || agent.ended.is_none()).collect();
-    found.sort_by_key(|agent| (agent.ended.is_some(), std::cmp::Reverse(agent.started)));
-    let agents = found.into_iter().map(|agent| info(view, agent)).collect::<Result<_, _>>()?;
-    Ok(agents::Agents { agents })
+pub fn whole(view: &View<'_>, agent: Agent, eyes: &Eyes) -> Result<AgentInfo, Failure> {
+    let mut below = by_parent(view.agents()?);
+    with_sub_agents(view, agent, &mut below, eyes)
 }
 
 /// One agent, by its id or the place it works in.
@@ -50,7 +98,7 @@ fn in_place(view: &View<'_>, place: PlaceId) -> Result<Agent, Failure> {
     if let Some(agent) = view.agent_in(place)? {
         return Ok(agent);
     }
-    let last = view.agents_of(place)?.into_iter().max_by_key(|agent| agent.started);
+    let last = view.agents_of(place)?.into_iter().max_by_key(|agent| (agent.ended.is_none(), agent.started));
     let place = view.require_place(place)?;
     Ok(last.ok_or_else(|| Refusal::NoAgent { place: frith_store::rules::named(&place) })?)
 }
@@ -59,14 +107,33 @@ fn unknown(named: &AgentRef) -> Refusal {
     Refusal::Unknown { what: frith_store::refusal::What::Agent, given: named.0.clone() }
 }
 
-/// Everything a reply says of an agent. Who is attached is the terminal's to say.
+/// Everything a reply says of an agent but its sub-agents. Who is attached is the terminal's to say.
 ///
 /// # Errors
 /// The rows cannot be read.
-pub fn info(view: &View<'_>, agent: Agent) -> Result<AgentInfo, Failure> {
+pub fn info(view: &View<'_>, agent: Agent, eyes: &Eyes) -> Result<AgentInfo, Failure> {
     // The place of an agent that ended long ago may be gone for good.
     let place = agent.place.map(|place| view.place(place)).transpose()?.flatten();
-    Ok(AgentInfo { place: place.as_ref().map(name), machine: machine_name(view, &agent)?, attached: 0, attention: None, agent })
+    let sighting = match eyes.seen.get(&agent.id) {
+        Some(sighting) => Some(sighting.clone()),
+        None => view.sighting(agent.id)?,
+    };
+    let seen = sighting.as_ref().map(|sighting| sighting.at).or_else(|| agent.launch.is_none().then_some(agent.started));
+    let sighting = sighting.unwrap_or_default();
+    let at_prompt = sighting.at_prompt.filter(|_| agent.ended.is_none());
+    Ok(AgentInfo {
+        place: place.as_ref().map(name),
+        machine: machine_name(view, &agent)?,
+        attached: 0,
+        attention: at_prompt.map(|waits| if waits { Attention::AtPrompt } else { Attention::Working }),
+        presence: presence(&agent, seen, eyes.now, eyes.idle_ms),
+        seen,
+        activity: sighting.activity,
+        status: sighting.status,
+        unread: 0,
+        sub_agents: vec![],
+        agent,
+    })
 }
 
 /// Takes back a message that is held back, or lists those that are.

@@ -49,6 +49,12 @@ pub fn node_config(config: &Config) -> Result<NodeConfig, Failure> {
     if let Some(longest) = config.get("git.checkout_timeout").and_then(Value::as_str).and_then(keys::span) {
         node.checkout_timeout = longest;
     }
+    if let Some(enabled) = config.get("agents.enabled").and_then(Value::as_bool) {
+        node.agents_enabled = enabled;
+    }
+    if let Some(idle) = config.get("agents.idle").and_then(Value::as_str).and_then(keys::span) {
+        node.idle = idle;
+    }
     Ok(node)
 }
 
@@ -140,6 +146,8 @@ mod tests {
     #[test]
     fn limits_and_the_word_for_root_come_through() {
         let config = configured(&[("node.max_agents", "2"), ("git.checkout_timeout", "\"5m\""), ("node.root", "\"refuse\"")]);
+        let agents = node_config(&configured(&[("agents.enabled", "false"), ("agents.idle", "\"2h\"")])).unwrap();
+        assert_eq!((agents.agents_enabled, agents.idle.as_secs()), (false, 7200));
         let node = node_config(&config).unwrap();
         assert_eq!((node.max_agents, node.checkout_timeout.as_secs()), (2, 300));
         assert!(refuses_root(&config));

@@ -91,6 +91,38 @@ pub struct HostSession {
     pub sub_agent: Option<String>,
 }
 
+/// Whether an agent is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Presence {
+    /// It was seen not long ago.
+    Live,
+    /// It did not end, and nothing was heard of it for a while.
+    Idle,
+    /// It ended.
+    Ended,
+}
+
+/// What the machine of an agent alone knows of it: when it was seen last, and what it did then. It is replaced again and again and
+/// is no fact that others need.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sighting {
+    /// When something of it was heard last.
+    pub at: Timestamp,
+    /// A tool and the beginning of its main argument.
+    pub activity: Option<String>,
+    /// What it says of itself.
+    pub status: Option<String>,
+    /// Where it works.
+    pub folder: Option<PathText>,
+    /// The process of its host.
+    pub process: Option<ProcessRef>,
+    /// The first processes above its hooks, the nearest first.
+    pub ancestors: Vec<ProcessRef>,
+    /// Whether it waits at its prompt; none while nobody said.
+    pub at_prompt: Option<bool>,
+}
+
 /// One session of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]

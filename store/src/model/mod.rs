@@ -12,7 +12,7 @@ mod schedule;
 mod skill;
 mod task;
 
-pub use agent::{Agent, AgentEnd, EndHow, HostSession, Launched, ProcessRef};
+pub use agent::{Agent, AgentEnd, EndHow, HostSession, Launched, Presence, ProcessRef, Sighting};
 pub use attachment::Attachment;
 pub use machine::{Capability, Machine, Role};
 pub use message::{HeldFor, HeldMessage, Mail, MailState, Mailbox, Recipient};

@@ -185,6 +185,14 @@ impl Refusal {
             Self::OutsidePlace { .. } => "ask a person, or an agent of the supervisor workspace".into(),
             Self::PersonsOnly { .. } => "a person runs it from a shell of their own".into(),
             Self::AgentsOnly { .. } => "run it from an agent's shell".into(),
+            Self::LongStatus { .. } => "say it in fewer words".into(),
+            Self::OtherAgent { .. } => "run it from that agent's own shell, or without the variable: `unset FRITH_AGENT_ID`".into(),
+            Self::SeveralAgents { .. } => "set `FRITH_AGENT_ID` to the one that is meant".into(),
+            Self::NotLinked { .. } => {
+                "`frith agents sessions` shows those that are known; a session is known from its first hook on".into()
+            }
+            Self::OutsideSessions { .. } => "use `frith agents` and `frith worktree` in the agent's shell".into(),
+            Self::NoOwnPlace { folder } => format!("a person makes that folder a workspace: `cd '{folder}'`, then `frith quickstart`"),
             Self::UnplacedCaller => "run it from an ordinary shell on this machine".into(),
             Self::FileThere { .. } => "choose another name, or write over it with `--force`".into(),
             Self::StoreThere { .. } => {

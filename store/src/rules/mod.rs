@@ -10,6 +10,7 @@ pub mod merge;
 pub mod moves;
 pub mod note;
 pub mod place;
+pub mod presence;
 pub mod queue;
 pub mod restore;
 pub mod schedule;

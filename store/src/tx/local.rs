@@ -7,12 +7,12 @@ use serde::Serialize;
 use super::Tx;
 use crate::{
     error::StoreError,
-    id::CallId,
-    model::HeldMessage,
+    id::{AgentId, CallId},
+    model::{HeldMessage, Sighting},
     rows::{Key, Scan, Table, id_at, put_as},
     rules::trash::Noted,
     time::Timestamp,
-    view::{CallRow, HELD, LocalSpace, held_key},
+    view::{CallRow, HELD, LocalSpace, SEEN, held_key},
 };
 
 impl Tx<'_> {
@@ -95,6 +95,23 @@ impl Tx<'_> {
     pub fn release_message(&mut self, message: &HeldMessage) -> Result<(), StoreError> {
         self.desk.writes += 1;
         self.rows.delete(Table::Local, held_key(message.due, message.id).as_slice())
+    }
+
+    /// Notes when an agent of this machine was seen last, and what it did then.
+    ///
+    /// # Errors
+    /// The row cannot be written.
+    pub fn note_sighting(&mut self, agent: AgentId, sighting: &Sighting) -> Result<(), StoreError> {
+        self.put_local(&LocalSpace::Seen.key().bytes(agent.as_bytes()), SEEN, sighting)
+    }
+
+    /// Forgets when an agent was seen.
+    ///
+    /// # Errors
+    /// The row cannot be removed.
+    pub fn forget_sighting(&mut self, agent: AgentId) -> Result<(), StoreError> {
+        self.desk.writes += 1;
+        self.rows.delete(Table::Local, LocalSpace::Seen.key().bytes(agent.as_bytes()).as_slice())
     }
 
     pub(super) fn put_local<T: Serialize>(&mut self, key: &Key, space: &'static str, value: &T) -> Result<(), StoreError> {

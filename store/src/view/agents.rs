@@ -71,7 +71,7 @@ impl View<'_> {
         ids.first().map(|id| self.agent(AgentId::from_bytes(*id))).transpose().map(Option::flatten)
     }
 
-    /// Every agent that was launched in a place, also ended ones, by id.
+    /// Every agent of a place, also ended ones, by id.
     ///
     /// # Errors
     /// The rows cannot be read.

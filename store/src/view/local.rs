@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::View;
 use crate::{
     error::StoreError,
-    id::{BlobHash, CallId, MessageId, TeamId},
-    model::HeldMessage,
+    id::{AgentId, BlobHash, CallId, MessageId, TeamId},
+    model::{HeldMessage, Sighting},
     rows::{Key, Scan, Table, get_as, scan_prefix},
     rules::trash::Noted,
     time::Timestamp,
@@ -34,6 +34,8 @@ pub(crate) enum LocalSpace {
     Unused,
     /// what is in the trash → [`Noted`]
     Trash,
+    /// agent of this machine → [`Sighting`]
+    Seen,
 }
 
 impl LocalSpace {
@@ -45,13 +47,13 @@ impl LocalSpace {
     fn is_backed_up(self) -> bool {
         match self {
             Self::Format | Self::Team | Self::Held => true,
-            Self::Views | Self::Call | Self::CallTime | Self::Step | Self::Unused | Self::Trash => false,
+            Self::Views | Self::Call | Self::CallTime | Self::Step | Self::Unused | Self::Trash | Self::Seen => false,
         }
     }
 
     /// Every space.
-    const ALL: [Self; 9] =
-        [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step, Self::Held, Self::Unused, Self::Trash];
+    const ALL: [Self; 10] =
+        [Self::Format, Self::Views, Self::Team, Self::Call, Self::CallTime, Self::Step, Self::Held, Self::Unused, Self::Trash, Self::Seen];
 }
 
 /// Whether a local row with this key goes into a backup.
@@ -61,6 +63,9 @@ pub(crate) fn is_backed_up(key: &[u8]) -> bool {
 
 /// What the rows of messages that are held back are called.
 pub(crate) const HELD: &str = "held messages";
+
+/// What the rows of sightings are called.
+pub(crate) const SEEN: &str = "sightings";
 
 /// The key under which a message is held back: by when it is due, then by its id.
 pub(crate) fn held_key(due: Timestamp, id: MessageId) -> Key {
@@ -137,6 +142,27 @@ impl View<'_> {
             Ok(Scan::On)
         })?;
         Ok(steps)
+    }
+
+    /// When an agent of this machine was seen last, and what it did then.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn sighting(&self, agent: AgentId) -> Result<Option<Sighting>, StoreError> {
+        get_as(self.rows, Table::Local, &LocalSpace::Seen.key().bytes(agent.as_bytes()), SEEN)
+    }
+
+    /// The agents of this machine that were ever seen and are not forgotten, by id.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn sighted(&self) -> Result<Vec<AgentId>, StoreError> {
+        let mut agents = Vec::new();
+        scan_prefix(self.rows, Table::Local, &LocalSpace::Seen.key(), &mut |key, _| {
+            agents.push(AgentId::from_bytes(crate::rows::id_at(key, 1, SEEN)?));
+            Ok(Scan::On)
+        })?;
+        Ok(agents)
     }
 
     /// The messages that are held back, in the order in which they are due.

@@ -25,7 +25,7 @@ mod tasks;
 mod work;
 
 pub use local::StepRow;
-pub(crate) use local::{CallRow, HELD, LocalSpace, held_key, is_backed_up, unused_key};
+pub(crate) use local::{CallRow, HELD, LocalSpace, SEEN, held_key, is_backed_up, unused_key};
 pub(crate) use notes::{NotePartRow, VersionRow, note_key};
 pub(crate) use places::path_prefix;
 pub use queue::{Candidates, TaskStream};
