@@ -7,11 +7,15 @@ pub mod wait;
 pub mod processes;
 pub mod redact;
 pub mod run;
+pub mod errand;
+pub mod habits;
 pub mod viewer;
 pub mod sandbox;
+pub mod host;
 pub mod seed;
 pub mod signer;
 
+pub use host::Host;
 pub use run::Run;
 pub use sandbox::Sandbox;
 pub use viewer::Viewer;

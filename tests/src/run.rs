@@ -23,6 +23,8 @@ pub struct Call {
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
+    /// In which host's shell; empty for a person's.
+    pub at: String,
     /// The command line, as it would be typed.
     pub line: String,
     /// The exit code; 128 and the signal's number when one ended it.
@@ -52,8 +54,8 @@ impl Call {
         for (name, value) in environment {
             command.env(name, value);
         }
-        let words = args.iter().map(|arg| quoted(&arg.to_string_lossy()));
-        let line = ["frith".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
+        let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+        let line = line_of("frith", words.iter().map(AsRef::as_ref));
         Self { command, line, input: Vec::new(), patience: PATIENCE }
     }
 
@@ -129,7 +131,7 @@ impl Running {
             let _ = self.child.kill();
             panic!("`{}` does not end; so far it said:\n{stdout}{stderr}", self.line);
         };
-        Run { line: self.line, code: code_of(status), stdout, stderr }
+        Run { at: String::new(), line: self.line, code: code_of(status), stdout, stderr }
     }
 }
 
@@ -140,7 +142,8 @@ fn all_of(file: &mut File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn code_of(status: ExitStatus) -> i32 {
+/// A program's exit code; 128 and the signal's number when one ended it.
+pub fn code_of(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt as _;
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
@@ -188,7 +191,7 @@ impl Run {
 
     /// The whole run as a person sees it; standard error is marked with `! `.
     pub fn transcript(&self) -> String {
-        let mut text = format!("$ {}\n{}", self.line, self.stdout);
+        let mut text = format!("{}$ {}\n{}", self.at, self.line, self.stdout);
         if !text.ends_with('\n') {
             text.push('\n');
         }
@@ -200,6 +203,11 @@ impl Run {
         }
         text
     }
+}
+
+/// A command line as it would be typed into a shell.
+pub fn line_of<'w>(program: &str, args: impl IntoIterator<Item = &'w str>) -> String {
+    [program.to_owned()].into_iter().chain(args.into_iter().map(quoted)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word as it would be typed into a shell.

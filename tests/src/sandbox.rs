@@ -58,7 +58,7 @@ impl Sandbox {
         for folder in ["bin", "run", "tmp"] {
             fs::create_dir(root.join(folder)).expect("the folder is new and empty");
         }
-        std::os::unix::fs::symlink(binary_under_test(), root.join("bin/frith")).expect("the folder is new and empty");
+        std::os::unix::fs::symlink(built("frith-under-test"), root.join("bin/frith")).expect("the folder is new and empty");
         let mut redactor = Redactor::default();
         redactor.path(&root.to_string_lossy(), "~");
         redactor.machine(&rustix::system::uname().nodename().to_string_lossy());
@@ -183,9 +183,21 @@ impl Sandbox {
 
     /// A call of `frith`, to say more about before it runs.
     pub fn call<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Call {
+        self.call_of(&self.root.join("bin/frith"), args)
+    }
+
+    /// A call of a program that stands beside the tests.
+    ///
+    /// # Panics
+    /// It was not built.
+    pub fn program<A: AsRef<OsStr>>(&self, name: &str, args: impl IntoIterator<Item = A>) -> Call {
+        self.call_of(&built(name), args)
+    }
+
+    fn call_of<A: AsRef<OsStr>>(&self, program: &Path, args: impl IntoIterator<Item = A>) -> Call {
         let args: Vec<A> = args.into_iter().collect();
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
-        Call::new(&self.root.join("bin/frith"), &args, &self.root, self.environment())
+        Call::new(program, &args, &self.root, self.environment())
     }
 
     /// Makes a repository and a workspace of this name for it; answers the repository.
@@ -365,10 +377,10 @@ fn tell_of_failure(log: &str) {
     eprintln!("the node logged last:\n{}", last.join("\n"));
 }
 
-/// The binary that stands beside the tests: `target/<profile>/frith-under-test`.
-fn binary_under_test() -> PathBuf {
+/// A program of this crate, which stands beside the tests: `target/<profile>/<name>`.
+fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows where it lies");
     let folders = test.ancestors().skip(1).take(2);
-    let found = folders.map(|folder| folder.join("frith-under-test")).find(|path| path.is_file());
-    found.expect("cargo builds `frith-under-test` before it runs tests of this crate")
+    let found = folders.map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.expect("cargo builds the programs of this crate before it runs its tests")
 }
