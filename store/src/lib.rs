@@ -5,6 +5,7 @@
 pub mod id;
 pub mod text;
 pub mod time;
+pub mod hosts;
 pub mod schedule;
 pub mod model;
 pub mod refusal;

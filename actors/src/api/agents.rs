@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::workspace::PlaceName;
 use crate::terminal::Attention;
 
+pub use frith_store::hosts::EventClass;
+
 /// Launch an agent in a place, in a terminal of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
@@ -227,30 +229,6 @@ pub struct Event {
     pub tool_use: Option<String>,
     /// Whether the answer to this event may carry text for the agent.
     pub takes_context: bool,
-}
-
-/// Kinds of events. New ones are added at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum EventClass {
-    /// A session started, or goes on after it was resumed or cleared.
-    Start,
-    /// Something was typed.
-    Prompt,
-    /// A tool is about to be used.
-    BeforeTool,
-    /// A tool was used.
-    Tool,
-    /// The agent waits at its prompt.
-    Stop,
-    /// The session is over.
-    End,
-    /// A sub-agent started.
-    SubStart,
-    /// A sub-agent is done.
-    SubStop,
-    /// Something else.
-    Other,
 }
 
 /// What a hook is told.
