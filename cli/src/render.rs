@@ -5,6 +5,7 @@ mod agents;
 mod backup;
 mod attachment;
 mod fork;
+mod mail;
 mod memory;
 mod node;
 mod paper;
@@ -15,10 +16,11 @@ mod schedule;
 mod task;
 mod workspace;
 
-pub use agents::{launched, look_ended, sessions, show_agent, stopped, unsent, whoami};
+pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
 pub use attachment::{attached, detach_question, detached, fetched};
 pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
+pub use mail::unsent;
 pub use memory::{no_note, note, note_deletion_question, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};
@@ -31,7 +33,7 @@ pub use workspace::{allowed, delete_question, deleted, made, place, place_is, pl
 #[cfg(test)]
 mod tests {
     use frith_actors::api::{
-        agents::{AgentInfo, Agents},
+        agents::{AgentInfo, Agents, Identity, LinkedBy, MachineName},
         fork::{FolderFate, Merged, MergedFolder},
         node::{BackedUp, NodeStatus, Stopped},
         task::{DeletedTasks, MovedTask, MovedTasks, Replied, RestoredTasks, TaskDetail, TaskInfo, Tasks},
@@ -42,8 +44,8 @@ mod tests {
         backup::Contents,
         id::{AgentId, BlobHash, CallId, MachineId, PlaceId, TaskId, TeamId},
         model::{
-            Agent, AgentEnd, Assignee, Attachment, By, Checkout, CheckoutKind, Counts, EndHow, Holder, Launched, Message, Notice,
-            PlaceKind, Presence, Revived, Settings, Status, StatusChange, Task, Trashed, Work,
+            Agent, AgentEnd, Assignee, Attachment, By, Checkout, CheckoutKind, Counts, EndHow, Holder, HostSession, Launched, Message,
+            Notice, PlaceKind, Presence, Revived, Settings, Status, StatusChange, Task, Trashed, Work,
         },
         refusal::PlaceNamed,
         rules::stats::Spread,
@@ -370,6 +372,69 @@ mod tests {
         insta::assert_snapshot!("agents_stop", drawn(None, |paper| stopped(&listed.agents[1], paper)));
     }
 
+    /// A session of a host, as its hooks told of it.
+    fn session(n: u8, host: &str) -> AgentInfo {
+        let (sample, session) = (agent(None), HostSession { host: host.into(), id: Some(format!("s-{n}")), sub_agent: None });
+        AgentInfo {
+            agent: Agent { id: AgentId::from_bytes([n; 16]), host: host.into(), session: Some(session), launch: None, ..sample.agent },
+            attached: 0,
+            attention: None,
+            seen: Some(ago(n.into())),
+            ..sample
+        }
+    }
+
+    fn sub_agent(n: u8, of: &AgentInfo) -> AgentInfo {
+        let mut below = session(n, &of.agent.host);
+        below.agent.parent = Some(of.agent.id);
+        below.agent.session.as_mut().unwrap().sub_agent = Some("a4aa\u{1b}[2J".into());
+        below
+    }
+
+    #[test]
+    fn sessions_of_hosts_with_their_sub_agents() {
+        let mut claude = session(2, "claude");
+        claude.sub_agents = vec![sub_agent(3, &claude)];
+        claude.status = Some("writing the \u{1b}[31mparser".into());
+        claude.activity = Some("Bash cargo test --workspace".into());
+        claude.unread = 3;
+        let waits = AgentInfo { attention: Some(Attention::AtPrompt), activity: Some("Read src/lib.rs".into()), ..session(4, "codex") };
+        let idle = AgentInfo { presence: Presence::Idle, place: None, ..session(90, "cursor") };
+        let mut over = AgentInfo { presence: Presence::Ended, ..session(7, "gemini") };
+        over.agent.ended = Some(AgentEnd { at: ago(6), how: EndHow::Gone });
+        let mut listed = Agents { agents: vec![claude, waits, idle, over] };
+        insta::assert_snapshot!("agents_sessions_hosts", drawn(Some(100), |paper| sessions(&listed, 0, paper)));
+        insta::assert_snapshot!("agents_sessions_narrow", drawn(Some(72), |paper| sessions(&listed, 0, paper)));
+        insta::assert_snapshot!("agents_show_session", drawn(Some(100), |paper| show_agent(&listed.agents[0], paper)));
+        listed.agents[1].machine = "elm".into();
+        listed.agents[1].agent.machine = MachineId::from_bytes([0xbb; 8]);
+        insta::assert_snapshot!("agents_sessions_machines", drawn(None, |paper| sessions(&listed, 0, paper)));
+    }
+
+    #[test]
+    fn who_is_calling() {
+        let claude = session(2, "claude");
+        let mut caller = Identity {
+            id: claude.agent.id,
+            host: "claude".into(),
+            session: claude.agent.session,
+            parent: None,
+            folder: claude.agent.folder,
+            place: claude.place,
+            machine: MachineName { id: oak(), name: "oak".into() },
+            holds: vec![TaskId::from_bytes([5; 16])],
+            place_id: None,
+            linked_by: LinkedBy::Process,
+        };
+        insta::assert_snapshot!("agents_whoami", drawn(None, |paper| whoami(&caller, paper)));
+        let ways = [LinkedBy::Launch, LinkedBy::Variable, LinkedBy::Session, LinkedBy::Ancestor, LinkedBy::Folder, LinkedBy::Own];
+        let told = ways.map(|way| {
+            caller.linked_by = way;
+            drawn(None, |paper| whoami(&caller, paper)).lines().last().unwrap_or_default().to_owned()
+        });
+        insta::assert_snapshot!("agents_whoami_ways", told.join("\n"));
+    }
+
     #[test]
     fn a_backup_and_what_was_made_of_it() {
         let contents = Contents { workspaces: 2, forks: 1, tasks: 14, documents: 40 };
@@ -407,7 +472,7 @@ mod tests {
             home: "/home/ada/.frith".parse().unwrap(),
             binary_replaced: true,
             root: true,
-            agents: vec![agent(None)],
+            agents: vec![agent(None), session(7, "codex")],
             max_agents: 16,
             places: 3,
             documents: 12,

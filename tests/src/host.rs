@@ -106,15 +106,52 @@ impl<'a> Host<'a> {
         host
     }
 
-    /// The same with its session begun, as its first hook tells.
+    /// The same with its session begun, so that the node knows of it.
     ///
     /// # Panics
-    /// It cannot be started, or its hook failed.
+    /// It cannot be started, or never gets known.
     #[track_caller]
     pub fn begun(sandbox: &'a Sandbox, host: &str, folder: &Path) -> Self {
         let mut host = Self::start(sandbox, host, folder);
-        let _ = host.begin().ok();
+        host.get_known();
         host
+    }
+
+    /// Begins its session, so that the node knows of it.
+    ///
+    /// # Panics
+    /// It never gets known.
+    #[track_caller]
+    pub fn get_known(&mut self) {
+        let _ = self.begin().ok();
+        // A hook that ran out of its time leaves its word behind for the node to take in.
+        wait_for("the session is known", || (self.frith(["agents", "whoami", "--quiet"]).code == 0).then_some(()));
+    }
+
+    /// What a hook of this host says that has something to say: one that ran out of its time says nothing, and the next one does.
+    ///
+    /// # Panics
+    /// None ever has.
+    #[track_caller]
+    pub fn told(&mut self, hook: impl Fn(&mut Self) -> Run) -> Run {
+        wait_for("a hook has something to say", || Some(hook(self).ok()).filter(|run| run.stdout.len() > 4))
+    }
+
+    /// The host, as `--host` names it.
+    pub fn name(&self) -> &'static str {
+        self.habits.host
+    }
+
+    /// Its events.
+    pub fn events(&self) -> Vec<&'static str> {
+        let all = self.habits.events;
+        let all = [all.start, all.prompt, all.before_tool, all.tool, all.stop, all.sub_start, all.sub_stop, all.end];
+        all.into_iter().filter(|event| !event.is_empty()).collect()
+    }
+
+    /// Whether it tells of what a person says to it.
+    pub fn tells_of_prompts(&self) -> bool {
+        !self.habits.events.prompt.is_empty()
     }
 
     /// Another host, started from this one.
@@ -133,7 +170,13 @@ impl<'a> Host<'a> {
     /// The hook at the start of a session.
     #[track_caller]
     pub fn begin(&mut self) -> Run {
-        self.hook(self.habits.events.start, json!({ "source": "startup" }))
+        self.begin_as("startup")
+    }
+
+    /// The hook at the start of a session that starts for this reason, in the host's own word.
+    #[track_caller]
+    pub fn begin_as(&mut self, source: &str) -> Run {
+        self.hook(self.habits.events.start, json!({ "source": source }))
     }
 
     /// The hook when a person said something.

@@ -51,6 +51,14 @@ pub fn spans(text: &str) -> String {
     SPAN.replace_all(text, "[SPAN]").into_owned()
 }
 
+/// How long something is held back still.
+static SECONDS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bin \d+ s\b"));
+
+/// The text without how long something is held back still.
+pub fn seconds(text: &str) -> String {
+    SECONDS.replace_all(text, "in [N] s").into_owned()
+}
+
 impl Redactor {
     /// Paths that begin with `real` are shown with `name` in its stead.
     pub fn path(&mut self, real: &str, name: &str) {

@@ -126,6 +126,27 @@ impl Sandbox {
         });
     }
 
+    /// The person of this machine, as messages are addressed to them.
+    ///
+    /// # Panics
+    /// The node does not say its machine's name.
+    #[track_caller]
+    pub fn person(&self) -> String {
+        let status = self.frith(["status", "--json"]).ok().json();
+        format!("ada@{}", status["node"]["name"].as_str().or(status["name"].as_str()).expect("a node has a name"))
+    }
+
+    /// Waits until an agent is live, idle or ended.
+    ///
+    /// # Panics
+    /// It never is.
+    #[track_caller]
+    pub fn wait_for_presence(&self, agent: &str, presence: &str) {
+        wait_for(&format!("agent {agent} is {presence}"), || {
+            (self.frith(["agents", "show", agent, "--json"]).ok().json()["presence"] == presence).then_some(())
+        });
+    }
+
     /// A folder with one file.
     ///
     /// # Panics
@@ -192,6 +213,14 @@ impl Sandbox {
     /// It was not built.
     pub fn program<A: AsRef<OsStr>>(&self, name: &str, args: impl IntoIterator<Item = A>) -> Call {
         self.call_of(&built(name), args)
+    }
+
+    /// Where a program lies that stands beside the tests.
+    ///
+    /// # Panics
+    /// It was not built.
+    pub fn program_path(&self, name: &str) -> PathBuf {
+        built(name)
     }
 
     fn call_of<A: AsRef<OsStr>>(&self, program: &Path, args: impl IntoIterator<Item = A>) -> Call {

@@ -1,11 +1,13 @@
-//! Agents: launched, listed, shown, stopped, looked at.
+//! Agents: launched, listed, shown, stopped, looked at; who is calling.
+
+use std::collections::BTreeSet;
 
 use frith_actors::{
-    api::agents::{AgentInfo, Agents, Attached, Identity, LinkedBy, Unsent},
+    api::agents::{AgentInfo, Agents, Attached, Identity, LinkedBy},
     env::process::ProcessEnd,
     terminal::{Attention, wire::TerminalEnd},
 };
-use frith_store::model::{Agent, EndHow, HeldFor, HeldMessage};
+use frith_store::model::{Agent, EndHow, HostSession, Presence};
 
 use super::paper::{Paper, by, count};
 use crate::{shell::quoted, viewing::Outcome};
@@ -51,38 +53,76 @@ fn ended(end: ProcessEnd) -> String {
     }
 }
 
-/// Agents in a table. Where none is in it, how many others there are.
+/// Agents in a table, sub-agents below theirs. Where none is in it, how many others there are.
 pub fn sessions(reply: &Agents, ended: usize, paper: &mut Paper) {
+    let all = with_sub_agents(&reply.agents, 0);
     if paper.look.quiet {
-        return reply.agents.iter().for_each(|info| paper.line(info.agent.id.to_string()));
+        return all.iter().for_each(|(_, info)| paper.line(info.agent.id.to_string()));
     }
-    if reply.agents.is_empty() {
+    if all.is_empty() {
         return paper.line(match ended {
             0 => "no agent runs".to_owned(),
             number => format!("no agent runs; {} ended: frith agents sessions --all", count(number as u64, "other")),
         });
     }
-    let rows: Vec<_> = reply.agents.iter().map(|info| row(info, paper)).collect();
-    paper.table(["ID", "KIND", "PLACE", "STARTED", "STATE"], rows);
+    let here: BTreeSet<_> = all.iter().map(|(_, info)| info.agent.machine).collect();
+    let rows = all.iter().map(|(depth, info)| row(*depth, info, paper));
+    if here.len() > 1 {
+        let rows: Vec<_> = rows.collect();
+        return paper.table(["ID", "HOST", "STATE", "PLACE", "MACHINE", "DOES", "UNREAD", "STARTED"], rows);
+    }
+    let rows: Vec<_> =
+        rows.map(|[id, host, state, place, _, does, unread, started]| [id, host, state, place, does, unread, started]).collect();
+    paper.table(["ID", "HOST", "STATE", "PLACE", "DOES", "UNREAD", "STARTED"], rows);
 }
 
-fn row(info: &AgentInfo, paper: &Paper) -> [String; 5] {
-    let place = info.place.as_ref().map(|place| place.name.clone()).unwrap_or_default();
-    [info.agent.id.short(), info.agent.host.clone(), place, paper.ago(info.agent.started), state(info, paper) + &watched(info)]
+/// Agents and their sub-agents, each with how many are above it.
+fn with_sub_agents(agents: &[AgentInfo], depth: usize) -> Vec<(usize, &AgentInfo)> {
+    agents.iter().flat_map(|info| [vec![(depth, info)], with_sub_agents(&info.sub_agents, depth + 1)].concat()).collect()
+}
+
+fn row(depth: usize, info: &AgentInfo, paper: &Paper) -> [String; 8] {
+    [
+        "  ".repeat(depth) + &info.agent.id.short(),
+        info.agent.host.clone(),
+        state_and_when(info, paper) + &watched(info),
+        info.place.as_ref().map(|place| place.name.clone()).unwrap_or_default(),
+        info.machine.clone(),
+        does(info),
+        if info.unread == 0 { String::new() } else { info.unread.to_string() },
+        paper.ago(info.agent.started),
+    ]
+}
+
+/// What an agent says of itself, then what it did last.
+fn does(info: &AgentInfo) -> String {
+    match (&info.status, &info.activity) {
+        (Some(status), Some(activity)) => format!("{status} ({activity})"),
+        (status, activity) => status.as_ref().or(activity.as_ref()).cloned().unwrap_or_default(),
+    }
 }
 
 fn watched(info: &AgentInfo) -> String {
     if info.attached == 0 { String::new() } else { format!(", watched by {}", info.attached) }
 }
 
-/// What an agent does, where its screen says so, else whether it runs.
+/// What an agent does, where its screen or its hooks say so, else whether it is there.
 pub(super) fn state(info: &AgentInfo, paper: &Paper) -> String {
-    match info.attention {
-        Some(Attention::NeedsPerson) => "needs a person".into(),
-        Some(Attention::AtPrompt) => "at its prompt".into(),
-        Some(Attention::Working) => "working".into(),
-        None => presence(&info.agent, paper),
+    match (info.presence, info.attention) {
+        (Presence::Ended, _) => presence(&info.agent, paper),
+        (_, Some(Attention::NeedsPerson)) => "needs a person".into(),
+        (Presence::Idle, _) => "idle".into(),
+        (Presence::Live, Some(Attention::AtPrompt)) => "at its prompt".into(),
+        (Presence::Live, Some(Attention::Working)) => "working".into(),
+        (Presence::Live, None) if info.agent.is_running() => "live".into(),
+        (Presence::Live, None) => presence(&info.agent, paper),
     }
+}
+
+/// The same, and when something was heard last of one that did not end.
+fn state_and_when(info: &AgentInfo, paper: &Paper) -> String {
+    let seen = info.seen.filter(|_| info.presence != Presence::Ended);
+    state(info, paper) + &seen.map(|seen| format!(", {}", paper.ago(seen))).unwrap_or_default()
 }
 
 fn way_to(info: &AgentInfo) -> String {
@@ -109,33 +149,7 @@ fn how(how: &EndHow) -> String {
         EndHow::NotStarted(why) => format!("not started ({why})"),
         EndHow::Lost => "lost with its node".into(),
         EndHow::SessionOver => "session over".into(),
-        EndHow::Gone => "its process is gone".into(),
-    }
-}
-
-/// A message that was taken back, and those that wait to be sent.
-pub fn unsent(reply: &Unsent, paper: &mut Paper) {
-    if paper.look.quiet {
-        let ids = reply.unsent.iter().chain(reply.messages.iter().filter(|_| reply.unsent.is_none()));
-        return ids.for_each(|message| paper.line(message.id.to_string()));
-    }
-    if let Some(message) = &reply.unsent {
-        paper.line(format!("{} is taken back: {}", message.id.short(), to(message)));
-    } else if reply.messages.is_empty() {
-        return paper.line("no message is held back");
-    }
-    if reply.messages.is_empty() {
-        return;
-    }
-    let in_seconds = |message: &HeldMessage| format!("in {} s", ((message.due.ms() - paper.look.now.ms()).max(0) + 999) / 1000);
-    let rows: Vec<_> =
-        reply.messages.iter().map(|message| [message.id.short(), in_seconds(message), to(message), message.text.clone()]).collect();
-    paper.table(["MESSAGE", "SENT", "TO", "TEXT"], rows);
-}
-
-fn to(message: &HeldMessage) -> String {
-    match message.to {
-        HeldFor::Thread(task) => format!("task {}", task.short()),
+        EndHow::Gone => "process gone".into(),
     }
 }
 
@@ -147,20 +161,50 @@ pub fn show_agent(reply: &AgentInfo, paper: &mut Paper) {
     }
     let launch = agent.launch.as_ref();
     let command = launch.map(|launch| launch.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+    let model = agent.model.clone().or_else(|| launch.and_then(|launch| launch.model.clone()));
+    let process = launch.and_then(|launch| launch.process.as_ref()).map(|process| process.pid.to_string());
     paper.heading(&format!("{} {}", agent.host, agent.id.short()));
     paper.facts(&[
         ("id", agent.id.to_string()),
+        ("session", agent.session.as_ref().map(session).unwrap_or_default()),
+        ("sub-agent of", agent.parent.map(|parent| parent.short()).unwrap_or_default()),
         ("place", reply.place.as_ref().map(|place| place.name.clone()).unwrap_or_default()),
         ("machine", reply.machine.clone()),
         ("folder", agent.folder.as_ref().map(ToString::to_string).unwrap_or_default()),
-        ("state", state(reply, paper) + &watched(reply) + &way_to(reply)),
+        ("state", state_and_when(reply, paper) + &watched(reply) + &way_to(reply)),
+        ("says", reply.status.clone().unwrap_or_default()),
+        ("does", reply.activity.clone().unwrap_or_default()),
+        ("unread", unread(reply)),
         ("started", paper.ago(agent.started)),
         ("asked for by", launch.map(|launch| by(&launch.by)).unwrap_or_default()),
         ("command", command.unwrap_or_default()),
-        ("model", launch.and_then(|launch| launch.model.clone()).unwrap_or_default()),
+        ("model", model.unwrap_or_default()),
         ("effort", launch.and_then(|launch| launch.effort.clone()).unwrap_or_default()),
-        ("process", launch.and_then(|launch| launch.process.as_ref()).map(|process| process.pid.to_string()).unwrap_or_default()),
+        ("process", process.unwrap_or_default()),
     ]);
+    if !reply.sub_agents.is_empty() {
+        paper.gap();
+        paper.heading("Sub-agents");
+        let below = with_sub_agents(&reply.sub_agents, 0);
+        let rows: Vec<_> = below.iter().map(|(depth, info)| row(*depth, info, paper)).collect();
+        let rows = rows.into_iter().map(|[id, host, state, _, _, does, unread, started]| [id, host, state, does, unread, started]);
+        paper.table(["ID", "HOST", "STATE", "DOES", "UNREAD", "STARTED"], rows);
+    }
+}
+
+fn session(session: &HostSession) -> String {
+    let id = session.id.clone().unwrap_or_else(|| "without an id".into());
+    match &session.sub_agent {
+        Some(sub_agent) => format!("{id}, sub-agent {sub_agent}"),
+        None => id,
+    }
+}
+
+fn unread(info: &AgentInfo) -> String {
+    match info.unread {
+        0 => String::new(),
+        number => format!("{}: frith agents inbox {}", count(number, "message"), info.agent.id.short()),
+    }
 }
 
 /// Which agent is calling.
@@ -170,8 +214,11 @@ pub fn whoami(reply: &Identity, paper: &mut Paper) {
     }
     paper.facts(&[
         ("id", reply.id.to_string()),
-        ("kind", reply.host.clone()),
+        ("host", reply.host.clone()),
+        ("session", reply.session.as_ref().map(session).unwrap_or_default()),
+        ("sub-agent of", reply.parent.map(|parent| parent.short()).unwrap_or_default()),
         ("place", reply.place.as_ref().map(|place| place.name.clone()).unwrap_or_default()),
+        ("folder", reply.folder.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("machine", reply.machine.name.clone()),
         ("tasks", reply.holds.iter().map(frith_store::id::TaskId::short).collect::<Vec<_>>().join(", ")),
         ("linked by", linked_by(reply.linked_by).into()),
@@ -180,12 +227,12 @@ pub fn whoami(reply: &Identity, paper: &mut Paper) {
 
 fn linked_by(way: LinkedBy) -> &'static str {
     match way {
-        LinkedBy::Process => "process",
-        LinkedBy::Launch => "launch",
-        LinkedBy::Variable => "FRITH_AGENT_ID",
-        LinkedBy::Session => "session",
-        LinkedBy::Ancestor => "ancestor",
-        LinkedBy::Folder => "folder",
-        LinkedBy::Own => "own",
+        LinkedBy::Process => "process: the agent's own, or one that it started",
+        LinkedBy::Launch => "launch: the mark that its node gave it",
+        LinkedBy::Variable => "FRITH_AGENT_ID, which chose among the agents of this process",
+        LinkedBy::Session => "session: the one that its host names in the environment",
+        LinkedBy::Ancestor => "ancestor: a process above this one and above its hooks",
+        LinkedBy::Folder => "folder: it is the only one of its host here",
+        LinkedBy::Own => "own: its host has no hooks",
     }
 }

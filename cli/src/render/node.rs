@@ -30,7 +30,7 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         ("home", reply.home.to_string()),
         ("team", team(reply)),
         ("service", shown.service.as_ref().map_or("not installed".into(), ToString::to_string)),
-        ("agents", format!("{} of at most {}", reply.agents.len(), reply.max_agents)),
+        ("agents", agents_here(reply)),
         ("places", reply.places.to_string()),
         ("schedules", schedules(reply, paper)),
         ("unsent", unsent(reply)),
@@ -46,6 +46,14 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         paper.gap();
         paper.table(["AGENT", "KIND", "PLACE", "STARTED", "STATE", "FOLDER", "WATCHED BY"], agents(reply, paper));
     }
+}
+
+/// Only what a node launched counts against the most it runs at once.
+fn agents_here(reply: &NodeStatus) -> String {
+    let launched = reply.agents.iter().filter(|info| info.agent.launch.is_some()).count();
+    let others = reply.agents.len() - launched;
+    let others = if others == 0 { String::new() } else { format!("; {} of hosts", count(others as u64, "session")) };
+    format!("{launched} of at most {}{others}", reply.max_agents)
 }
 
 fn unsent(reply: &NodeStatus) -> String {
