@@ -95,6 +95,16 @@ impl Caller {
         }
     }
 
+    /// The agent that calls, if one does.
+    pub fn agent(&self) -> Option<AgentId> {
+        if let Who::Agent { id, .. } = self.who { Some(id) } else { None }
+    }
+
+    /// Whether the caller is an agent of the supervisor workspace, which sees all.
+    pub fn oversees(&self) -> bool {
+        matches!(self.who, Who::Agent { oversees: true, .. })
+    }
+
     /// Whether the caller may ask for this operation at all.
     ///
     /// # Errors

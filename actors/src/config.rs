@@ -34,6 +34,8 @@ pub struct NodeConfig {
     pub agents_enabled: bool,
     /// After how long without a sign of life an agent is idle.
     pub idle: Duration,
+    /// The most bytes of messages pushed to an agent at once.
+    pub push_bytes: usize,
 }
 
 impl Default for NodeConfig {
@@ -45,6 +47,7 @@ impl Default for NodeConfig {
             stop_grace: Duration::from_secs(5),
             agents_enabled: true,
             idle: Duration::from_secs(30 * 60),
+            push_bytes: 1024,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod attachment;
+mod mail;
 mod places;
 mod shared;
 mod tasks;
@@ -110,6 +111,7 @@ async fn dispatch(
         | Op::AgentShow(_)
         | Op::AgentWhoami(_)
         | Op::AgentUnsend(_)) => call.agent(agent).await,
+        mail @ (Op::AgentSend(_) | Op::AgentInbox(_)) => call.mail(mail).await,
         attachment @ (Op::AttachmentSend(_) | Op::TaskAttach(_) | Op::AttachmentGet(_) | Op::AttachmentRemove(_)) => {
             call.attachment(attachment).await
         }

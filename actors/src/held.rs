@@ -13,7 +13,7 @@ use frith_store::{
     tx::Tx,
 };
 
-use crate::ctx::Ctx;
+use crate::{ctx::Ctx, handlers};
 
 /// The longest that the node waits before it asks the clock again, which somebody may have set.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -74,13 +74,14 @@ async fn send(ctx: &Ctx) {
 }
 
 fn deliver(tx: &mut Tx<'_>, message: &HeldMessage) -> Result<(), Failure> {
-    match message.to {
+    match &message.to {
         HeldFor::Thread(task) => {
-            let found = tx.require_task(task)?;
+            let found = tx.require_task(*task)?;
             if found.deleted.is_some() {
                 return Err(Refusal::TaskInTrash { task: in_the_way(&found) }.into());
             }
-            tx.add_message(task, &message.text, &message.by)
+            tx.add_message(found.id, &message.text, &message.by)
         }
+        HeldFor::Mail { to, task } => handlers::mail::send_held(tx, message, to, *task),
     }
 }

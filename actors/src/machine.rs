@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use frith_store::{
     id::{AgentId, PlaceId},
-    model::By,
+    model::{By, Mailbox},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent, rpc::CallResult};
 
@@ -17,6 +17,7 @@ use crate::{
     ctx::Ctx,
     env::process::ProcessEnd,
     held,
+    mailbox::{MailboxActor, MailboxMsg},
     place::{PlaceActor, PlaceMsg},
     schedule::{ScheduleActor, ScheduleMsg},
     task::Owned,
@@ -38,6 +39,8 @@ pub enum MachineMsg {
     Terminals(RpcReplyPort<Terminals>),
     /// The actor of the schedules; none while it waits to be started again.
     Schedules(RpcReplyPort<Option<ActorRef<ScheduleMsg>>>),
+    /// The actor of a mailbox, started when it does not run; none while a failed one waits to be started again.
+    Mailbox(Mailbox, RpcReplyPort<Option<ActorRef<MailboxMsg>>>),
     /// A terminal's process has ended.
     TerminalEnded {
         /// The agent's place.
@@ -55,6 +58,8 @@ pub enum MachineMsg {
     Restart(PlaceId),
     /// The wait after the schedules' failure is over.
     RestartSchedules,
+    /// The wait after a mailbox's failure is over. It is started again once somebody asks for it.
+    WaitedFor(Mailbox),
 }
 
 /// The actor.
@@ -66,6 +71,7 @@ pub struct MachineState {
     terminals: Terminals,
     places: BTreeMap<PlaceId, SupervisedPlace>,
     schedules: Supervised<ScheduleMsg>,
+    mailboxes: BTreeMap<Mailbox, Supervised<MailboxMsg>>,
     stopping: Option<Owned>,
     _held: Owned,
 }
@@ -105,7 +111,8 @@ impl Actor for Machine {
         };
         let terminals = Terminals::new(myself.get_cell(), ended);
         let held = Owned::spawn(held::keep(ctx.clone()));
-        Ok(MachineState { ctx, terminals, places: BTreeMap::new(), schedules: Supervised::default(), stopping: None, _held: held })
+        let (places, mailboxes) = (BTreeMap::new(), BTreeMap::new());
+        Ok(MachineState { ctx, terminals, places, schedules: Supervised::default(), mailboxes, stopping: None, _held: held })
     }
 
     async fn handle(&self, myself: ActorRef<MachineMsg>, message: MachineMsg, state: &mut MachineState) -> Result<(), ActorProcessingErr> {
@@ -114,6 +121,8 @@ impl Actor for Machine {
             MachineMsg::Place(id, reply) => drop(reply.send(state.place(&myself, id).await)),
             MachineMsg::Terminals(reply) => drop(reply.send(state.terminals.clone())),
             MachineMsg::Schedules(reply) => drop(reply.send(state.schedules(&myself).await)),
+            MachineMsg::Mailbox(mailbox, reply) => drop(reply.send(state.mailbox(&myself, mailbox).await)),
+            MachineMsg::WaitedFor(mailbox) => state.waited_for(&mailbox),
             MachineMsg::TerminalEnded { place, agent, end } => {
                 state.places.entry(place).or_default().ends.push((agent, end));
                 state.place(&myself, place).await;
@@ -171,9 +180,29 @@ impl MachineState {
         self.schedules.actor.clone()
     }
 
+    async fn mailbox(&mut self, myself: &ActorRef<MachineMsg>, mailbox: Mailbox) -> Option<ActorRef<MailboxMsg>> {
+        let supervised = self.mailboxes.entry(mailbox.clone()).or_default();
+        if supervised.is_due() {
+            match Actor::spawn_linked(None, MailboxActor, (self.ctx.clone(), mailbox.clone()), myself.get_cell()).await {
+                Ok((actor, _)) => supervised.runs(actor),
+                Err(fault) => supervised.fail(myself, MAILBOX, &fault.to_string(), MachineMsg::WaitedFor(mailbox)),
+            }
+        }
+        supervised.actor.clone()
+    }
+
+    fn waited_for(&mut self, mailbox: &Mailbox) {
+        if let Some(supervised) = self.mailboxes.get_mut(mailbox) {
+            supervised.waiting = None;
+        }
+    }
+
     fn failed(&mut self, myself: &ActorRef<MachineMsg>, cell: &ActorCell, fault: &str) {
         if self.schedules.is(cell) {
             return self.schedules.fail(myself, SCHEDULES, fault, MachineMsg::RestartSchedules);
+        }
+        if let Some((mailbox, supervised)) = self.mailboxes.iter_mut().find(|(_, supervised)| supervised.is(cell)) {
+            return supervised.fail(myself, MAILBOX, fault, MachineMsg::WaitedFor(mailbox.clone()));
         }
         let found = self.places.iter_mut().find(|(_, supervised)| supervised.it.is(cell));
         match found {
@@ -189,11 +218,14 @@ impl MachineState {
         if self.schedules.is(cell) {
             self.schedules.actor = None;
         }
+        // One that ended because nobody used it for long leaves nothing behind.
+        self.mailboxes.retain(|_, supervised| !supervised.is(cell));
     }
 
     fn troubles(&self) -> Vec<String> {
         let places = self.places.iter().filter_map(|(id, supervised)| supervised.it.trouble(&place_named(*id)));
-        places.chain(self.schedules.trouble(SCHEDULES)).collect()
+        let mailboxes = self.mailboxes.values().filter_map(|supervised| supervised.trouble(MAILBOX));
+        places.chain(self.schedules.trouble(SCHEDULES)).chain(mailboxes).collect()
     }
 
     /// Asks all agents to end at once, and answers when all have. A task of its own waits, since their ends come through
@@ -217,6 +249,8 @@ impl MachineState {
 
 /// What the schedules' actor is called.
 const SCHEDULES: &str = "the schedules";
+/// What any mailbox's actor is called.
+const MAILBOX: &str = "a mailbox";
 
 fn place_named(id: PlaceId) -> String {
     format!("place {}", id.short())

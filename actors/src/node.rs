@@ -7,7 +7,7 @@ use std::{future::Future, sync::Arc};
 use frith_store::{
     error::{Failure, StoreError},
     id::{AgentId, MachineId, TeamId},
-    model::{By, EndHow, ProcessRef},
+    model::{By, EndHow, Mailbox, ProcessRef},
     time::Timestamp,
     tx::{Identity, Tx},
 };
@@ -29,6 +29,7 @@ use crate::{
     given,
     launch::record_end,
     machine::{Machine, MachineMsg},
+    mailbox::{MailboxMsg, Pushed},
     merge::FolderStep,
     place::PlaceMsg,
     schedule::ScheduleMsg,
@@ -186,6 +187,27 @@ impl Node {
 
     pub(crate) fn started(&self) -> Timestamp {
         self.started
+    }
+
+    /// The actor of a mailbox; none while a failed one waits to be started again.
+    pub(crate) async fn mailbox(&self, mailbox: Mailbox) -> Option<ActorRef<MailboxMsg>> {
+        match self.machine.call(|reply| MachineMsg::Mailbox(mailbox, reply), None).await {
+            Ok(CallResult::Success(mailbox)) => mailbox,
+            _ => None,
+        }
+    }
+
+    /// What is to be pushed to an agent within so many bytes, and who waits to hear whether it was written to it.
+    pub async fn collect_mail(&self, agent: AgentId, room: usize) -> Option<Pushed> {
+        let room = room.min(self.ctx.config.now().push_bytes);
+        // One that ends since nobody used it for long may end just when it is asked.
+        for _ in 0..2 {
+            let mailbox = self.mailbox(Mailbox::Agent(agent)).await?;
+            if let Ok(CallResult::Success(pushed)) = mailbox.call(|reply| MailboxMsg::Push(room, reply), None).await {
+                return pushed;
+            }
+        }
+        None
     }
 
     async fn schedules(&self) -> Option<ActorRef<ScheduleMsg>> {

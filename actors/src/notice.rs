@@ -45,6 +45,22 @@ pub fn raise(ctx: &Ctx, event: Event) {
     });
 }
 
+/// Raises a note that a person has mail, if it is this machine's own person.
+pub fn raise_for_person(ctx: &Ctx, person: String, what: String) {
+    let ctx = ctx.clone();
+    tokio::spawn(async move {
+        let (here, user) = (ctx.db.store().machine(), ctx.env.user.to_string());
+        let name = ctx.db.read(move |view| Ok(view.machine(here)?.map(|machine| machine.name))).await;
+        match name {
+            Ok(Some(name)) if frith_store::rules::mail::person(&user, &name) == person => {
+                ctx.env.notifier.raise(Note { title: words(Notice::Mail).into(), text: short(&what) });
+            }
+            Ok(_) => {}
+            Err(failure) => tracing::warn!(%failure, "whether a message is for this machine's person could not be read"),
+        }
+    });
+}
+
 fn note(view: &View<'_>, here: frith_store::id::MachineId, event: &Event) -> Result<Option<Note>, Failure> {
     let place = view.require_place(event.place)?;
     let wanted = view.effective_settings(&place)?.notifications.contains(&event.notice);

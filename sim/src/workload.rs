@@ -4,8 +4,8 @@
 use frith_store::{
     docs::log::Fact,
     error::Failure,
-    id::{AgentId, CallId, OpenToken, PlaceId, TaskId, TeamId},
-    model::{Assignee, By, CheckoutKind, EndHow, Missed, PlaceKind, Schedule, Status},
+    id::{AgentId, CallId, MessageId, OpenToken, PlaceId, TaskId, TeamId},
+    model::{Assignee, By, CheckoutKind, EndHow, HostSession, Mailbox, Missed, PlaceKind, Recipient, Schedule, Stage, Status},
     open::Tx,
     rules::{
         schedule::{Look, Template, can_fire},
@@ -13,13 +13,16 @@ use frith_store::{
     },
     text::PathText,
     time::Timestamp,
-    tx::{NewPlace, NewTask, PlaceEdit, TaskEdit},
+    tx::{NewMail, NewPlace, NewTask, PlaceEdit, TaskEdit},
 };
 
 use crate::dice::Dice;
 
 /// The workspace that is there from the beginning.
 pub const FIRST: [u8; 16] = [1; 16];
+
+/// The person whose mailbox is used.
+const PERSON: &str = "ada@laptop";
 
 /// One request.
 #[derive(Debug, Clone)]
@@ -55,6 +58,12 @@ pub enum Request {
     Fact(Box<Fact>),
     /// Record the reply to a call.
     Call(CallId),
+    /// Send a message, from an agent or the person.
+    Mail(Box<NewMail>, By),
+    /// Let an agent take over what waits in its place.
+    Take(AgentId),
+    /// Hand out up to so many messages of a mailbox: pushed, or because they were asked for.
+    Deliver(Mailbox, usize, bool),
 }
 
 /// Who asks for everything that no agent does.
@@ -92,7 +101,22 @@ pub fn carry_out(tx: &mut Tx<'_>, request: Request) -> Result<(), Failure> {
         Request::Fire(id) => fire(tx, id)?,
         Request::Fact(fact) => tx.append(*fact)?,
         Request::Call(call) => tx.record_call(call, b"reply")?,
+        Request::Mail(mail, from) => tx.send(&mail, &from)?,
+        Request::Take(agent) => drop(tx.take_mail(agent, 3, &|_| true)?),
+        Request::Deliver(mailbox, most, read) => deliver(tx, &mailbox, most, read)?,
     }
+    Ok(())
+}
+
+/// What a mailbox does when its owner was given something: what was not handed out is, and what is asked for counts as read.
+fn deliver(tx: &mut Tx<'_>, mailbox: &Mailbox, most: usize, read: bool) -> Result<(), Failure> {
+    let whose = Recipient::from(mailbox.clone());
+    let mut found = tx.mail_in(&whose, Stage::Waiting, most)?;
+    if read {
+        found.extend(tx.mail_in(&whose, Stage::Pushed, most)?);
+    }
+    let entries: Vec<_> = found.into_iter().map(|placed| placed.mail.entry).collect();
+    tx.deliver_mail(mailbox, &entries, read)?;
     Ok(())
 }
 
@@ -120,6 +144,13 @@ fn new_place(id: PlaceId, fork: bool) -> NewPlace {
     }
 }
 
+/// A host's session that registers, or that is there again.
+fn session(agent: AgentId, place: PlaceId) -> Fact {
+    let session = HostSession { host: "played".into(), id: Some(agent.short()), sub_agent: None };
+    let folder = PathText::from_bytes(format!("/home/ada/{place}").into_bytes());
+    Fact::Registered { agent, session, parent: None, model: None, folder: Some(folder), place: Some(place) }
+}
+
 /// Makes up requests, and knows what it made up.
 #[derive(Debug, Clone)]
 pub struct Workload {
@@ -128,13 +159,14 @@ pub struct Workload {
     forks: Vec<PlaceId>,
     tasks: Vec<TaskId>,
     agents: Vec<AgentId>,
+    ended: Vec<AgentId>,
 }
 
 impl Workload {
     /// The requests of `seed`.
     pub fn new(seed: u64) -> Self {
         let places = vec![PlaceId::from_bytes(FIRST)];
-        Self { dice: Dice::new(seed, "workload"), places, forks: Vec::new(), tasks: Vec::new(), agents: Vec::new() }
+        Self { dice: Dice::new(seed, "workload"), places, forks: Vec::new(), tasks: Vec::new(), agents: Vec::new(), ended: Vec::new() }
     }
 
     /// What the others rest on.
@@ -151,7 +183,7 @@ impl Workload {
     pub fn request(&mut self) -> Request {
         let task = self.dice.pick(&self.tasks);
         let place = self.dice.pick(&self.places).unwrap_or(PlaceId::from_bytes(FIRST));
-        match (self.dice.below(16), task) {
+        match (self.dice.below(22), task) {
             (0, _) => self.new_place(),
             (1, _) => Request::SendDelay(place, self.dice.below(9) as u32),
             (2, _) => Request::Call(CallId::from_random(self.dice.bytes())),
@@ -167,8 +199,31 @@ impl Workload {
             (10, _) => Request::Rename(place, self.dice.below(3)),
             (11, _) => Request::Trash(place, self.dice.below(2) == 0),
             (14 | 15, Some(task)) => Request::Fire(task),
+            (16..=18, _) => self.mail(place, task),
+            (19, _) => Request::Take(self.agent()),
+            (20 | 21, _) => {
+                let mailbox = [Mailbox::Agent(self.agent()), Mailbox::Person(PERSON.into())][self.dice.below(2) as usize].clone();
+                Request::Deliver(mailbox, 1 + self.dice.below(3) as usize, self.dice.below(2) == 0)
+            }
             _ => self.new_task(place),
         }
+    }
+
+    /// An agent that runs or that ended; one that nobody knows where there is none.
+    fn agent(&mut self) -> AgentId {
+        let of = if self.dice.below(3) == 0 { &self.ended } else { &self.agents };
+        self.dice.pick(of).unwrap_or(AgentId::from_bytes([0xee; 16]))
+    }
+
+    fn mail(&mut self, place: PlaceId, task: Option<TaskId>) -> Request {
+        let to = match self.dice.below(4) {
+            0 => Recipient::Place(place),
+            1 => Recipient::Person(PERSON.into()),
+            _ => Recipient::Agent(self.agent()),
+        };
+        let from = if self.dice.below(3) == 0 { person() } else { By::Agent(self.agent()) };
+        let (id, text) = (MessageId::from_random(self.dice.bytes()), "m".repeat(self.length()));
+        Request::Mail(Box::new(NewMail { id, to, task, text }), from)
     }
 
     fn length(&mut self) -> usize {
@@ -237,13 +292,26 @@ impl Workload {
 
     fn log(&mut self, place: PlaceId) -> Request {
         let agent = AgentId::from_random(self.dice.bytes());
-        Request::Fact(Box::new(match self.dice.below(6) {
+        Request::Fact(Box::new(match self.dice.below(8) {
             4 => {
                 let path = PathText::from_bytes(format!("/home/ada/forks/{}", place.short()).into_bytes());
                 Fact::Checkout { fork: place, start_in: path.clone(), path, kind: CheckoutKind::Copy }
             }
             5 => Fact::CheckoutRemoved { fork: place },
-            0 if !self.agents.is_empty() => Fact::End { agent: self.agents.remove(0), how: EndHow::Exited(0) },
+            0 if !self.agents.is_empty() => {
+                let agent = self.agents.remove(0);
+                self.ended.push(agent);
+                Fact::End { agent, how: EndHow::Exited(0) }
+            }
+            6 if !self.ended.is_empty() => {
+                let agent = self.ended.remove(0);
+                self.agents.push(agent);
+                session(agent, place)
+            }
+            7 => {
+                self.agents.push(agent);
+                session(agent, place)
+            }
             1 if !self.forks.is_empty() => {
                 let (fork, parent) = (self.forks.remove(0), PlaceId::from_bytes(FIRST));
                 Fact::Merge { fork, parent, epoch: 1, by: person(), moved: 0 }

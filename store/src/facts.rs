@@ -42,6 +42,8 @@ enum Space {
     Count,
     /// document → when it was purged
     Tombstone,
+    /// kind, machine, segment that was buried → [`Beyond`]
+    Beyond,
 }
 
 impl Space {
@@ -388,6 +390,51 @@ pub fn chain_end(rows: &dyn Rows, chain: Chain, machine: MachineId) -> Result<Ch
 /// The row cannot be written.
 pub fn record_chain_end(rows: &dyn RowsMut, chain: Chain, machine: MachineId, end: ChainEnd) -> Result<(), StoreError> {
     put_as(rows, Table::Facts, &chain_key(chain, machine), "chains", &end)
+}
+
+/// Where a chain goes on behind a segment that was buried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beyond {
+    /// Where the chain ended with the segment.
+    pub end: ChainEnd,
+    /// When the segment's last entry was written.
+    pub at: Timestamp,
+}
+
+/// Where a chain goes on behind a segment, if that was buried.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn beyond(rows: &dyn Rows, chain: Chain, machine: MachineId, segment: u64) -> Result<Option<Beyond>, StoreError> {
+    get_as(rows, Table::Facts, &beyond_key(chain, machine, segment), "chains")
+}
+
+/// Records where a chain goes on behind a segment that is about to be buried.
+///
+/// # Errors
+/// The row cannot be written.
+pub fn record_beyond(rows: &dyn RowsMut, chain: Chain, machine: MachineId, segment: u64, beyond: &Beyond) -> Result<(), StoreError> {
+    put_as(rows, Table::Facts, &beyond_key(chain, machine, segment), "chains", beyond)
+}
+
+fn beyond_key(chain: Chain, machine: MachineId, segment: u64) -> Key {
+    Key::new(Space::Beyond as u8).byte(chain as u8).bytes(machine.as_bytes()).number(segment)
+}
+
+/// The beginning of a segment of a chain: where the one before it ended, over those that were buried. None when one between
+/// was neither followed nor buried.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn skip_buried(rows: &dyn Rows, chain: Chain, machine: MachineId, end: ChainEnd, segment: u64) -> Result<Option<ChainEnd>, StoreError> {
+    let mut end = end;
+    while end.segment() < segment {
+        match beyond(rows, chain, machine, end.segment())? {
+            Some(beyond) => end = beyond.end,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(end))
 }
 
 fn chain_key(chain: Chain, machine: MachineId) -> Key {

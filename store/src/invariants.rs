@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use automerge::legacy::{Key as OpKey, ObjectId, OpId, OpType};
+use serde::de::DeserializeOwned;
 
 use crate::{
     blobs::Blobs,
@@ -11,12 +12,13 @@ use crate::{
     docs::{
         About, Document,
         log::{ChainEnd, Fact, follow},
+        outbox::Outgoing,
         task::{OPEN, TaskState},
     },
     error::StoreError,
     facts::{self, Chain},
     id::{MachineId, TaskId},
-    model::{Counts, Outcome, Status, Task},
+    model::{By, Counts, Mail, MailEvent, MailHappened, Mailbox, Outcome, Recipient, Status, Task},
     rows::{MemoryViews, Rows, Scan, Table},
     time::Timestamp,
     view::{Space, TaskRow, View, holder_key, queue_key},
@@ -45,6 +47,7 @@ pub fn all(view: &View<'_>, blobs: &dyn Blobs, machine: MachineId) -> Result<Vec
     found.extend(closed_when_every_opening_was_seen(view)?);
     found.extend(one_task_for_a_slot(view)?);
     found.extend(held_by_one(view)?);
+    found.extend(mail_is_delivered_once(view)?);
     let machines: BTreeSet<_> = view.machines()?.into_iter().map(|machine| machine.id).chain([machine]).collect();
     for machine in machines {
         found.extend(log_is_a_chain(view, machine)?);
@@ -195,25 +198,93 @@ pub fn held_by_one(view: &View<'_>) -> Result<Vec<Violation>, StoreError> {
     Ok(found)
 }
 
-/// The log of a machine is an unbroken chain, and ends where the next entry will go on.
+/// The log and the outbox of a machine are unbroken chains, over what was buried of them, and each ends where the next entry
+/// will go on.
 ///
 /// # Errors
 /// The rows cannot be read.
 pub fn log_is_a_chain(view: &View<'_>, machine: MachineId) -> Result<Vec<Violation>, StoreError> {
-    let recorded = facts::chain_end(view.rows(), Chain::Log, machine)?;
+    let log = is_a_chain::<Fact>(view, Chain::Log, machine, |segment| About::Log { machine, segment })?;
+    let outbox = is_a_chain::<Outgoing>(view, Chain::Outbox, machine, |segment| About::Outbox { machine, segment })?;
+    Ok(log.into_iter().chain(outbox).map(|found| violation(0, found)).collect())
+}
+
+fn is_a_chain<T: DeserializeOwned>(
+    view: &View<'_>,
+    chain: Chain,
+    machine: MachineId,
+    about: impl Fn(u64) -> About,
+) -> Result<Option<String>, StoreError> {
+    let recorded = facts::chain_end(view.rows(), chain, machine)?;
     let mut end = ChainEnd::default();
     for segment in 0..=recorded.segment() {
-        let document = match facts::load(view.rows(), About::Log { machine, segment }.doc_id()) {
+        if let Some(beyond) = facts::beyond(view.rows(), chain, machine, segment)? {
+            end = beyond.end;
+            continue;
+        }
+        let document = match facts::load(view.rows(), about(segment).doc_id()) {
             Ok(Some(document)) => document,
             Ok(None) => break,
-            Err(error @ StoreError::Document { .. }) => return Ok(vec![violation(0, error.to_string())]),
+            Err(error @ StoreError::Document { .. }) => return Ok(Some(error.to_string())),
             Err(error) => return Err(error),
         };
-        if let Err(error) = follow::<Fact>(&document, &mut end) {
-            return Ok(vec![violation(0, error.to_string())]);
+        if let Err(error) = follow::<T>(&document, &mut end) {
+            return Ok(Some(error.to_string()));
         }
     }
-    Ok(if end == recorded { Vec::new() } else { vec![violation(0, format!("the log of {machine} ends elsewhere than recorded"))] })
+    Ok((end != recorded).then(|| format!("the {chain:?} of {machine} ends elsewhere than recorded")))
+}
+
+/// 8: no message is handed to one mailbox twice, and to none that it was not in; what one sends to a mailbox is pushed there in
+/// that order, and nothing of it is passed over.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn mail_is_delivered_once(view: &View<'_>) -> Result<Vec<Violation>, StoreError> {
+    let mut found = Vec::new();
+    let mut pushed: BTreeMap<(Recipient, By, MachineId), Option<MailEvent>> = BTreeMap::new();
+    let mut all = Vec::new();
+    view.all_mail(&mut |entry, mail| {
+        all.push((entry, mail));
+        Ok(())
+    })?;
+    for (entry, mail) in all {
+        let events = view.mail_events(entry)?;
+        found.extend(ledger_faults(&mail, &events).map(|fault| violation(8, format!("message {} {fault}", mail.id))));
+        if events.iter().any(|event| matches!(event.what, MailHappened::Took(_))) {
+            continue;
+        }
+        // The latest moment by which all that was sent before had been handed out; none while something was not.
+        let before = pushed.entry((mail.to.clone(), mail.from.clone(), entry.machine)).or_insert(Some(MailEvent::first()));
+        let first = events.first().cloned();
+        let is_push = |event: &MailEvent| matches!(event.what, MailHappened::Delivered { read: false, .. });
+        if let Some(push) = events.iter().find(|event| is_push(event))
+            && before.as_ref().is_none_or(|before| before.order() > push.order())
+        {
+            found.push(violation(8, format!("message {} was pushed before one that was sent earlier", mail.id)));
+        }
+        *before = before.take().zip(first).map(|(before, first)| if before.order() > first.order() { before } else { first });
+    }
+    Ok(found)
+}
+
+/// What is wrong with what logs say of one message.
+fn ledger_faults<'a>(mail: &'a Mail, events: &'a [MailEvent]) -> impl Iterator<Item = &'static str> + use<'a> {
+    let mut told: BTreeSet<(&Mailbox, bool)> = BTreeSet::new();
+    let mut has: BTreeSet<Recipient> = BTreeSet::from([mail.to.clone()]);
+    events.iter().filter_map(move |event| match &event.what {
+        MailHappened::Took(agent) => {
+            has.insert(Recipient::Agent(*agent));
+            None
+        }
+        MailHappened::Delivered { mailbox, .. } if !has.contains(&Recipient::from(mailbox.clone())) => {
+            Some("was handed out of a mailbox that it was not in")
+        }
+        MailHappened::Delivered { mailbox, read } => {
+            let again = told.contains(&(mailbox, true)) || !told.insert((mailbox, *read));
+            again.then_some("was handed out twice")
+        }
+    })
 }
 
 fn holder_fault(view: &View<'_>, task: &Task) -> Result<Option<&'static str>, StoreError> {

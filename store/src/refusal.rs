@@ -4,6 +4,7 @@
 //! the interface: its code and its data are stable, its sentence is for people.
 
 mod hint;
+mod mail;
 mod shared;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use crate::{
     time::Timestamp,
 };
 
+pub use mail::{INBOX_MOST, MAIL_MOST};
 pub use shared::{
     ATTACHMENT_MOST, ATTACHMENTS_MOST, AttachmentFault, NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, SITE_NOTE_MOST, SKILL_FILE_MOST,
     SKILL_FILES_MOST, SkillFault, UrlFault, VersionNamed,
@@ -449,6 +451,33 @@ pub enum Refusal {
     /// An agent without a place of its own asked for one.
     #[error("an agent sees only its own place, and no place has its folder `{folder}`")]
     NoOwnPlace { folder: PathText },
+    /// A message is too long to be sent.
+    #[error("the message has {length} bytes, and {MAIL_MOST} is the most")]
+    LongMail { length: usize },
+    /// Nobody was named to whom a message goes, or both somebody and all.
+    #[error("a message goes to one recipient, or to all live agents")]
+    OneOrAll,
+    /// Nothing and nobody is called so.
+    #[error("`{given}` is no agent, no place and no person")]
+    NoRecipient { given: String },
+    /// The agent that a message was for ended.
+    #[error("agent {} has ended", agent.short())]
+    RecipientEnded { agent: AgentId, place: Option<PlaceNamed>, successor: Option<AgentId> },
+    /// An agent writes to itself.
+    #[error("a message from an agent to itself goes nowhere")]
+    ToItself,
+    /// Nobody of that name reads mail on the machine.
+    #[error("`{given}` reads no mail on `{machine}`")]
+    NoSuchPerson { given: String, machine: String, user: Option<String> },
+    /// A message to all has no recipient.
+    #[error("no other agent of this repository is live")]
+    NobodyElse,
+    /// An agent asked for a mailbox that it may not look into.
+    #[error("the mailbox of agent {} is not this agent's to read", agent.short())]
+    OthersMailbox { agent: AgentId },
+    /// A limit is out of its bounds.
+    #[error("{given} is no number of messages from 1 to {INBOX_MOST}")]
+    BadLimit { given: u32 },
 }
 
 impl From<ScheduleFault> for Refusal {

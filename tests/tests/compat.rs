@@ -25,7 +25,10 @@ use frith_store::{
     id::{AgentId, BlobHash, CallId, MachineId, MessageId, OpenToken, PlaceId, TaskId, TeamId, VersionHash, Writer},
     invariants,
     migrate::FORMAT,
-    model::{Assignee, By, CheckoutKind, EndHow, HostSession, Mailbox, Missed, Outcome, PlaceKind, ProcessRef, Schedule, Skip, Status},
+    model::{
+        Assignee, By, CheckoutKind, EndHow, HostSession, Mailbox, Missed, OutboxEntry, Outcome, PlaceKind, ProcessRef, Schedule, Skip,
+        Status,
+    },
     open::{Disk, Identity, Options, Store, file_backend},
     rows::Table,
     time::Timestamp,
@@ -100,8 +103,8 @@ fn facts_of_format_3() -> Vec<Fact> {
             folder: Some("/src/app".parse().unwrap()),
             place: Some(place),
         },
-        Fact::Took { agent, messages: vec![MessageId::from_bytes([7; 16])] },
-        Fact::Delivered { mailbox: Mailbox::Agent(agent), messages: vec![MessageId::from_bytes([7; 16])], read: false },
+        Fact::Took { agent, messages: vec![OutboxEntry { machine: machine(), number: 7 }] },
+        Fact::Delivered { mailbox: Mailbox::Agent(agent), messages: vec![OutboxEntry { machine: machine(), number: 7 }], read: false },
         Fact::Delivered { mailbox: Mailbox::Person("ada@oak".into()), messages: vec![], read: true },
     ]
 }

@@ -351,7 +351,7 @@ pub struct Inbox {
 pub struct Letters {
     /// The messages, oldest first, as they stood before this.
     pub messages: Vec<Letter>,
-    /// How many more there are that were not returned.
+    /// How many more there are that were not read; of those that one sent, how many older ones.
     pub more: u64,
 }
 

@@ -150,6 +150,8 @@ operations! {
     "site.add" SiteAdd(site::Add) -> site::SiteChange, Updates, People;
     "site.list" SiteList(site::List) -> site::Sites, Reads, Everyone;
     "site.remove" SiteRemove(site::Remove) -> site::SiteChange, Destroys, People;
+    "agents.send" AgentSend(agents::Send) -> agents::SentMail, Adds, Everyone;
+    "agents.inbox" AgentInbox(agents::Inbox) -> agents::Letters, Updates, Everyone;
 }
 
 /// Reads a path argument whatever bytes it has.

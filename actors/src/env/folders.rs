@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use frith_store::{
-    git::{FolderPlan, FolderState, Limits, MadeFolder, MakeError, PlanError, RemoveError, Removed, Watch},
+    git::{FolderPlan, FolderState, Limits, MadeFolder, MakeError, PlanError, RemoveError, Removed, Watch, read::RepositoryIdentity},
     refusal::FolderFault,
     text::PathText,
 };
@@ -51,6 +51,9 @@ pub trait Folders: Send + Sync {
     /// # Errors
     /// It cannot be looked at.
     fn seen(&self, fork: &str) -> Result<FolderState, RemoveError>;
+
+    /// By what the repository of a folder is known; none when there is none, or it cannot be read.
+    fn repository(&self, folder: &Path) -> Option<RepositoryIdentity>;
 
     /// How many changes in a fork's folder are in no commit; none when that cannot be told.
     fn uncommitted(&self, folder: &Path) -> Option<u64>;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use frith_store::{
     error::Failure,
     id::{AgentId, AgentRef, PlaceId},
-    model::{Agent, Sighting},
+    model::{Agent, Recipient, Sighting},
     refusal::Refusal,
     rules::presence::{is_forgotten, presence},
     time::Timestamp,
@@ -130,7 +130,7 @@ pub fn info(view: &View<'_>, agent: Agent, eyes: &Eyes) -> Result<AgentInfo, Fai
         seen,
         activity: sighting.activity,
         status: sighting.status,
-        unread: 0,
+        unread: view.mail_counts(&Recipient::Agent(agent.id))?.unread(),
         sub_agents: vec![],
         agent,
     })

@@ -11,3 +11,4 @@ pub mod memory;
 pub mod attachment;
 pub mod skill;
 pub mod site;
+pub mod mail;

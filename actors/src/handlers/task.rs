@@ -254,7 +254,8 @@ pub fn reply(tx: &mut Tx<'_>, caller: &Caller, request: &task::Reply, id: [u8; 1
         _ => 0,
     };
     let task = standing.task.id;
-    let held = if delay == 0 { None } else { Some(hold(tx, caller, task, &request.text, delay, id)?) };
+    let hold_back = |tx: &mut Tx<'_>| hold(tx, caller, HeldFor::Thread(task), &request.text, delay, MessageId::from_random(id));
+    let held = if delay == 0 { None } else { Some(hold_back(tx)?) };
     if held.is_none() {
         tx.add_message(task, &request.text, &caller.by())?;
     }
@@ -262,14 +263,16 @@ pub fn reply(tx: &mut Tx<'_>, caller: &Caller, request: &task::Reply, id: [u8; 1
 }
 
 /// Holds a message back. One that was written later is never due before one that was written earlier.
-fn hold(tx: &mut Tx<'_>, caller: &Caller, task: TaskId, text: &str, delay: u32, id: [u8; 16]) -> Result<HeldMessage, Failure> {
+///
+/// # Errors
+/// It could not be written.
+pub fn hold(tx: &mut Tx<'_>, caller: &Caller, to: HeldFor, text: &str, delay: u32, id: MessageId) -> Result<HeldMessage, Failure> {
     let now = tx.now();
-    let to = HeldFor::Thread(task);
     let due = Timestamp::from_ms(now.ms().saturating_add(i64::from(delay) * 1000));
     let before = tx.held_messages()?.into_iter().filter(|message| message.to == to).map(|message| message.due).max();
     // Of two that are due at one moment, the order of their ids would decide.
     let due = before.map_or(due, |before| due.max(Timestamp::from_ms(before.ms() + 1)));
-    let message = HeldMessage { id: MessageId::from_random(id), by: caller.by(), written: now, due, to, text: text.to_owned() };
+    let message = HeldMessage { id, by: caller.by(), written: now, due, to, text: text.to_owned() };
     tx.hold_message(&message)?;
     Ok(message)
 }

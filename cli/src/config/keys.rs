@@ -63,7 +63,7 @@ const ASK: Shape = Shape::Word(&["ask", "never", "members"]);
 pub const KEYS: &[Key] = &[
     key("agents.enabled", Shape::Switch, "true", "whether sessions of coding agents are registered"),
     key("agents.idle", Shape::Span, "\"30m\"", "after how long without a sign of life an agent counts as idle"),
-    key("agents.push_bytes", Shape::Count(0, 65536), "1024", "the most bytes of messages pushed to an agent at once (no effect yet)"),
+    key("agents.push_bytes", Shape::Count(0, 65536), "1024", "the most bytes of messages pushed to an agent at once"),
     key("worktree.enabled", Shape::Switch, "true", "whether frith keeps worktrees (no effect yet)"),
     harmless("worktree.root", Shape::Folder, "\"~/.frith/worktrees\"", "where worktrees are made (no effect yet)"),
     key("node.listen", Shape::Listen, "\"auto\"", "where other machines reach this one (no effect yet)"),

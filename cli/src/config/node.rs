@@ -55,6 +55,9 @@ pub fn node_config(config: &Config) -> Result<NodeConfig, Failure> {
     if let Some(idle) = config.get("agents.idle").and_then(Value::as_str).and_then(keys::span) {
         node.idle = idle;
     }
+    if let Some(most) = config.get("agents.push_bytes").and_then(Value::as_integer).and_then(|most| usize::try_from(most).ok()) {
+        node.push_bytes = most;
+    }
     Ok(node)
 }
 

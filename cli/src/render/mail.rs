@@ -2,7 +2,7 @@
 
 use frith_actors::api::agents::Unsent;
 use frith_store::{
-    model::{HeldFor, HeldMessage},
+    model::{HeldFor, HeldMessage, Recipient},
     time::Timestamp,
 };
 
@@ -28,8 +28,11 @@ pub fn unsent(reply: &Unsent, paper: &mut Paper) {
 }
 
 fn to(message: &HeldMessage) -> String {
-    match message.to {
+    match &message.to {
         HeldFor::Thread(task) => format!("task {}", task.short()),
+        HeldFor::Mail { to: Recipient::Agent(agent), .. } => format!("agent {}", agent.short()),
+        HeldFor::Mail { to: Recipient::Place(place), .. } => format!("place {}", place.short()),
+        HeldFor::Mail { to: Recipient::Person(person), .. } => person.clone(),
     }
 }
 

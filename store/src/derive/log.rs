@@ -5,7 +5,7 @@ use crate::{
     docs::log::{Entry, Fact},
     error::StoreError,
     id::{AgentId, MachineId, PlaceId},
-    model::{Agent, AgentEnd, By, Checkout, EndHow, Fired, Launched, Merged, Seat},
+    model::{Agent, AgentEnd, By, Checkout, EndHow, Fired, Launched, MailEvent, MailHappened, Merged, Seat},
     rows::{Table, get_as},
     time::Timestamp,
     view::{MergedRow, ReplacedRow, SeatRow, Space, TakenRow, fired_key, session_key},
@@ -60,7 +60,13 @@ impl Deriver<'_> {
                     Agent { session: Some(session.clone()), parent, model, folder, place, ..begun(agent, session.host, machine, at) };
                 self.registered(said)
             }
-            Fact::Took { .. } | Fact::Delivered { .. } => Ok(()),
+            Fact::Took { agent, messages } => {
+                self.happened(&messages, &MailEvent { at, machine, number: entry.number, what: MailHappened::Took(agent) })
+            }
+            Fact::Delivered { mailbox, messages, read } => {
+                let what = MailHappened::Delivered { mailbox, read };
+                self.happened(&messages, &MailEvent { at, machine, number: entry.number, what })
+            }
         }
     }
 
@@ -108,8 +114,9 @@ impl Deriver<'_> {
         self.agent(&agent)
     }
 
-    /// Writes an agent's rows, and what follows for the tasks it has in hand.
+    /// Writes an agent's rows, and what follows for the tasks it has in hand and for its mail.
     fn agent(&self, agent: &Agent) -> Result<(), StoreError> {
+        let before = self.view().agent(agent.id)?;
         self.put(Space::Agent, &Space::Agent.key().bytes(agent.id.as_bytes()), agent)?;
         let live = Space::LiveAgent.key().bytes(agent.id.as_bytes());
         let launched_in = agent.launch.as_ref().and(agent.place);
@@ -120,7 +127,8 @@ impl Deriver<'_> {
         for task in self.view().held_by(&By::Agent(agent.id))? {
             self.holder(task.id)?;
         }
-        Ok(())
+        let bearing = |agent: &Agent| (agent.ended.is_some(), agent.place);
+        if before.as_ref().map(bearing) == Some(bearing(agent)) { Ok(()) } else { self.settle_mail_of(agent.id) }
     }
 
     fn checkout_on(&self, fork: PlaceId, machine: MachineId) -> Result<Option<Checkout>, StoreError> {

@@ -13,6 +13,7 @@ use crate::{
 
 mod forget;
 mod log;
+mod mail;
 mod note;
 mod place;
 mod rebuild;

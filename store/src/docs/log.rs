@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{Document, map_in};
 use crate::{
     error::StoreError,
-    id::{AgentId, CallId, MachineId, MessageId, OpenToken, PlaceId, TaskId},
-    model::{By, CheckoutKind, EndHow, HostSession, Mailbox, Outcome, ProcessRef},
+    id::{AgentId, CallId, MachineId, OpenToken, PlaceId, TaskId},
+    model::{By, CheckoutKind, EndHow, HostSession, Mailbox, OutboxEntry, Outcome, ProcessRef},
     text::PathText,
     time::Timestamp,
 };
@@ -174,14 +174,14 @@ pub enum Fact {
         /// The agent.
         agent: AgentId,
         /// The messages.
-        messages: Vec<MessageId>,
+        messages: Vec<OutboxEntry>,
     },
     /// Messages were handed to the one whose mailbox they are in, and that was acknowledged.
     Delivered {
         /// The mailbox.
         mailbox: Mailbox,
         /// The messages.
-        messages: Vec<MessageId>,
+        messages: Vec<OutboxEntry>,
         /// Whether they were asked for, and so count as read; else they were pushed.
         read: bool,
     },
@@ -254,6 +254,17 @@ pub fn follow<T: DeserializeOwned>(segment: &Document, end: &mut ChainEnd) -> Re
         entries.push((entry, end.hash));
     }
     Ok(entries)
+}
+
+/// The last entry of a segment, with its hash, unchecked.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn last_entry<T: DeserializeOwned>(segment: &Document) -> Result<Option<(Entry<T>, [u8; 32])>, StoreError> {
+    let Some(map) = segment.map(ENTRIES) else { return Ok(None) };
+    let Some(bytes) = map.keys().last().and_then(|key| map.bytes(&key)) else { return Ok(None) };
+    let entry = postcard::from_bytes(&bytes).map_err(|source| StoreError::Row { space: "outboxes", source })?;
+    Ok(Some((entry, entry_hash(&bytes))))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A machine's outbox: the messages its agents and persons sent, as a chain cut into segments like the log. Nothing writes
-//! one yet; the format stands so that it need not change.
+//! A machine's outbox: the messages its agents and persons sent, as a chain cut into segments like the log.
+//! What becomes of a message stands in the logs of those who take it over and hand it out, never here.
 
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@
 //! fork may be made or removed: that is the rules' part.
 //!
 //! The modules, each using only those before it: `shell` `watch` `error` show, watch and fail; `home` `lock` `links`
-//! are names, locks and git's links on disk; `read` and `change` are git itself; `delete` and `leftovers` take back;
+//! `origin` are names, locks, git's links on disk and addresses; `read` and `change` are git itself; `delete` and `leftovers` take back;
 //! `plan` decides how a folder is made, `copy` and `folder` make it, `remove` removes it.
 
 mod shell;
@@ -15,6 +15,7 @@ mod error;
 mod home;
 mod lock;
 mod links;
+mod origin;
 pub mod read;
 mod change;
 mod delete;

@@ -13,6 +13,7 @@ use gix::sec::trust::DefaultForLevel as _;
 
 use super::error::ReadError;
 use super::links::{self, absent};
+use super::origin;
 
 /// An open repository, seen from one of its work trees.
 #[derive(Debug)]
@@ -21,6 +22,15 @@ pub struct Repository {
     top: Option<PathBuf>,
     git_dir: PathBuf,
     common_dir: PathBuf,
+}
+
+/// By what clones and worktrees of one repository are known for one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RepositoryIdentity {
+    /// The commit that its history began with, in hex.
+    pub root: String,
+    /// Where it was cloned from, in one form for all spellings; none when it has no origin.
+    pub origin: Option<String>,
 }
 
 /// Where `HEAD` stands. Commits are in hex.
@@ -319,6 +329,16 @@ impl Repository {
             }
         }
         Ok(staged)
+    }
+
+    /// By what clones and worktrees of one repository are known for one; none before its first commit.
+    pub fn identity(&self) -> Result<Option<RepositoryIdentity>, ReadError> {
+        let Some(commit) = self.head()?.commit().map(str::to_owned) else { return Ok(None) };
+        let tip = gix::ObjectId::from_hex(commit.as_bytes()).map_err(|error| self.broken(error))?;
+        let walk = self.inner.rev_walk([tip]).first_parent_only().all().map_err(|error| self.broken(error))?;
+        let root = walk.last().transpose().map_err(|error| self.broken(error))?.map_or(tip, |commit| commit.id);
+        let origin = self.inner.config_snapshot().string("remote.origin.url").and_then(|address| origin::normalised(&address));
+        Ok(Some(RepositoryIdentity { root: root.to_string(), origin }))
     }
 
     /// The file of the `post-checkout` hook, when the repository has one that git would run.

@@ -15,7 +15,9 @@ mod task;
 pub use agent::{Agent, AgentEnd, EndHow, HostSession, Launched, Presence, ProcessRef, Sighting};
 pub use attachment::Attachment;
 pub use machine::{Capability, Machine, Role};
-pub use message::{HeldFor, HeldMessage, Mail, MailState, Mailbox, Recipient};
+pub use message::{
+    HeldFor, HeldMessage, Mail, MailCounts, MailEvent, MailHappened, MailState, Mailbox, OutboxEntry, Recipient, Stage, Standing,
+};
 pub use note::{NoteHead, NoteInfo, NoteVersion};
 pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Revived, Seat, Setting, Settings, Work};
 pub use schedule::{Fired, Missed, Outcome, RunOf, Schedule, Skip};

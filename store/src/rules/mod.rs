@@ -6,6 +6,8 @@
 pub mod attachment;
 pub mod fork;
 pub mod launch;
+pub mod mail;
+pub mod mailbox;
 pub mod merge;
 pub mod moves;
 pub mod note;

@@ -8,6 +8,7 @@ use crate::{
     },
     error::StoreError,
     facts::{self, Chain},
+    time::Timestamp,
 };
 
 impl Tx<'_> {
@@ -22,7 +23,7 @@ impl Tx<'_> {
             Fact::Released { task, .. } => self.give_back(*task)?,
             _ => {}
         }
-        let (machine, writer, at) = (self.machine(), self.writer(), self.now);
+        let (machine, writer, at) = (self.machine(), self.writer(), self.time_of(&fact)?);
         let end = facts::chain_end(self.rows, Chain::Log, machine)?;
         let about = About::Log { machine, segment: end.segment() };
         let mut document = self.document_or_new(&about)?;
@@ -35,5 +36,15 @@ impl Tx<'_> {
         self.deriver().entry(machine, &entry, hash)?;
         self.put_back(document);
         Ok(())
+    }
+
+    /// When a fact is said to be from: now, but what becomes of a message comes after what became of it before, though a clock
+    /// was set back meanwhile or another machine's is ahead.
+    fn time_of(&self, fact: &Fact) -> Result<Timestamp, StoreError> {
+        let (Fact::Took { messages, .. } | Fact::Delivered { messages, .. }) = fact else { return Ok(self.now) };
+        messages.iter().try_fold(self.now, |at, message| {
+            let last = self.mail_events(*message)?.last().map(|event| Timestamp::from_ms(event.at.ms().saturating_add(1)));
+            Ok(last.map_or(at, |last| last.max(at)))
+        })
     }
 }

@@ -20,6 +20,7 @@ use crate::{
 mod attachments;
 mod local;
 mod log;
+mod mail;
 mod notes;
 mod places;
 mod restored;
@@ -29,6 +30,7 @@ mod tasks;
 mod trash;
 
 pub use attachments::NewAttachment;
+pub use mail::NewMail;
 pub use places::{NewPlace, PlaceEdit};
 pub use restored::{Folders, Restored};
 pub use tasks::{NewTask, TaskEdit};

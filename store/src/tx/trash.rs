@@ -37,7 +37,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    fn bury(&mut self, about: &About) -> Result<(), StoreError> {
+    pub(super) fn bury(&mut self, about: &About) -> Result<(), StoreError> {
         let doc = about.doc_id();
         self.desk.documents.pop(&doc);
         self.desk.writes += 1;

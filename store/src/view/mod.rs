@@ -16,6 +16,7 @@ use crate::{
 mod agents;
 mod find;
 mod local;
+mod mail;
 mod notes;
 mod places;
 mod queue;
@@ -26,6 +27,8 @@ mod work;
 
 pub use local::StepRow;
 pub(crate) use local::{CallRow, HELD, LocalSpace, SEEN, held_key, is_backed_up, unused_key};
+pub use mail::{MailOrder, Placed};
+pub(crate) use mail::{entry_key, mail_of_key, mailbox_key, sent_key, whose_key};
 pub(crate) use notes::{NotePartRow, VersionRow, note_key};
 pub(crate) use places::path_prefix;
 pub use queue::{Candidates, TaskStream};
@@ -108,6 +111,22 @@ pub(crate) enum Space {
     Site,
     /// hash of a machine and a host's session → the agent that it is
     Session,
+    /// machine, number in its outbox → message
+    Mail,
+    /// message → [`crate::model::OutboxEntry`]
+    MailId,
+    /// machine, number in its outbox → what logs say of the message
+    MailEvents,
+    /// machine, number in its outbox → [`crate::model::Standing`]
+    Standing,
+    /// whose it is, stage, time, machine, number in its outbox → nothing
+    Mailbox,
+    /// whose it is → how many there are of each stage
+    MailCounts,
+    /// hash of a sender, time, machine, number in its outbox → nothing
+    SentBy,
+    /// agent on which it depends where the message is, machine, number in its outbox → nothing
+    MailOf,
 }
 
 impl Space {
@@ -151,6 +170,14 @@ impl Space {
             Self::SkillOn => "switches of skills",
             Self::Site => "sites",
             Self::Session => "sessions",
+            Self::Mail => "mail",
+            Self::MailId => "messages sent",
+            Self::MailEvents => "deliveries",
+            Self::Standing => "mail's whereabouts",
+            Self::Mailbox => "mailboxes",
+            Self::MailCounts => "counts of mail",
+            Self::SentBy => "mail by sender",
+            Self::MailOf => "mail by agent",
         }
     }
 }

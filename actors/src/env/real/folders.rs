@@ -61,6 +61,10 @@ impl Folders for HomeFolders {
         git::seen(&self.fork(fork)?)
     }
 
+    fn repository(&self, folder: &Path) -> Option<read::RepositoryIdentity> {
+        read::find(folder).ok()??.identity().ok()?
+    }
+
     fn uncommitted(&self, folder: &Path) -> Option<u64> {
         let repository = read::find(folder).ok()??;
         Some(repository.changes().ok()?.total() as u64)

@@ -1,0 +1,319 @@
+//! The **mailbox** actor, one for each mailbox that somebody uses: it hands messages out one after the other, so that no two
+//! callers get the same, and keeps what is in hand until it is confirmed.
+//!
+//! What was delivered stands in the store, written when its receiver has it and not before. An actor that fails forgets only what
+//! was in hand, and that waits again. It decides nothing about to whom a message goes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    pin::Pin,
+    time::Duration,
+};
+
+use frith_store::{
+    error::Failure,
+    id::{AgentId, MachineId},
+    model::{Mailbox, OutboxEntry, Recipient, Stage},
+    time::Timestamp,
+    view::{MailOrder, Placed, View},
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use tokio::sync::watch;
+
+use crate::{
+    api::agents::Letters,
+    call::Failed,
+    ctx::Ctx,
+    handlers::mail::{Boxes, Wanted, found, letters},
+    local::server::Handed,
+    push::{Sender, Waiting, pushed},
+    task::Owned,
+};
+
+/// How many waiting messages are looked at for one push; of the rest only the number counts.
+const LOOKED_AT: usize = 128;
+/// The most messages an agent takes over at once of those that wait in its place.
+const TAKEN_AT_ONCE: usize = 128;
+/// How long nobody may have asked before a mailbox's actor ends.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+
+/// What a mailbox does.
+pub enum MailboxMsg {
+    /// Hands out what fits into so many bytes, to be pushed; none where nothing is to be said.
+    Push(usize, RpcReplyPort<Option<Pushed>>),
+    /// Hands out what its owner asks for.
+    Read(Wanted, RpcReplyPort<Result<Returned, Failed>>),
+    /// What was in hand under this number is no longer, and whether it arrived.
+    Released(u64, bool),
+    /// Time to look whether anybody still asks.
+    Look,
+}
+
+/// What is pushed, and who waits to hear whether it arrived.
+pub struct Pushed {
+    /// The frames, and how many more there are.
+    pub text: String,
+    /// Who waits.
+    pub handed: Box<dyn Handed>,
+}
+
+/// What is returned to the owner of a mailbox, and who waits to hear whether it arrived.
+pub struct Returned {
+    /// The messages.
+    pub letters: Letters,
+    /// Who waits.
+    pub handed: Box<dyn Handed>,
+}
+
+/// The actor.
+pub struct MailboxActor;
+
+/// Its state.
+pub struct MailboxState {
+    ctx: Ctx,
+    mailbox: Mailbox,
+    in_hand: BTreeMap<u64, InHand>,
+    next: u64,
+    /// What was last said of how many more there are, and heard.
+    told: Option<Told>,
+    /// Changes with every write; none of them since the last look means that nothing can have come.
+    written: watch::Receiver<()>,
+    was_empty: bool,
+    used: bool,
+    _looks: Owned,
+}
+
+/// What one caller has and did not confirm.
+struct InHand {
+    messages: Vec<OutboxEntry>,
+    senders: BTreeSet<Sender>,
+    told: Option<Told>,
+}
+
+/// Of which messages it was said that they wait: how many, and the last of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Told {
+    count: u64,
+    last: Option<MailOrder>,
+}
+
+/// What waits in a mailbox.
+struct Found {
+    waiting: Vec<Waiting>,
+    count: u64,
+    last: Option<MailOrder>,
+    /// Whether more waits in the place of the agent whose mailbox it is.
+    in_place: bool,
+}
+
+impl Actor for MailboxActor {
+    type Msg = MailboxMsg;
+    type State = MailboxState;
+    type Arguments = (Ctx, Mailbox);
+
+    async fn pre_start(&self, myself: ActorRef<MailboxMsg>, (ctx, mailbox): (Ctx, Mailbox)) -> Result<MailboxState, ActorProcessingErr> {
+        let looks = Owned::spawn(async move {
+            loop {
+                tokio::time::sleep(IDLE).await;
+                if myself.cast(MailboxMsg::Look).is_err() {
+                    return;
+                }
+            }
+        });
+        let written = ctx.db.written();
+        Ok(MailboxState {
+            ctx,
+            mailbox,
+            in_hand: BTreeMap::new(),
+            next: 0,
+            told: None,
+            written,
+            was_empty: false,
+            used: true,
+            _looks: looks,
+        })
+    }
+
+    async fn handle(&self, myself: ActorRef<MailboxMsg>, message: MailboxMsg, state: &mut MailboxState) -> Result<(), ActorProcessingErr> {
+        state.used |= !matches!(message, MailboxMsg::Look);
+        match message {
+            // What a caller that went away was to get is in nobody's hands once the answer is dropped.
+            MailboxMsg::Push(room, reply) => {
+                let pushed = state.push(&myself, room).await.unwrap_or_else(|failure| {
+                    tracing::warn!(%failure, "what waits in a mailbox could not be read, and nothing is pushed");
+                    None
+                });
+                let _ = reply.send(pushed);
+            }
+            MailboxMsg::Read(wanted, reply) => {
+                let _ = reply.send(state.read(&myself, wanted).await.map_err(Failed::from));
+            }
+            MailboxMsg::Released(number, arrived) => state.released(number, arrived),
+            MailboxMsg::Look if !state.used && state.in_hand.is_empty() => myself.stop(None),
+            MailboxMsg::Look => state.used = false,
+        }
+        Ok(())
+    }
+}
+
+impl MailboxState {
+    async fn push(&mut self, myself: &ActorRef<MailboxMsg>, room: usize) -> Result<Option<Pushed>, Failure> {
+        if self.was_empty && !self.written.has_changed().unwrap_or(true) {
+            return Ok(None);
+        }
+        self.written.mark_unchanged();
+        let mut found = self.look().await?;
+        if found.in_place {
+            self.take_over(TAKEN_AT_ONCE, None).await?;
+            found = self.look().await?;
+        }
+        self.was_empty = found.count == 0;
+        if self.was_empty {
+            return Ok(None);
+        }
+        let told = Told { count: found.count, last: found.last };
+        let is_new = self.told.is_none_or(|before| told.last > before.last || told.count > before.count);
+        let held: BTreeSet<Sender> = self.in_hand.values().flat_map(|hand| hand.senders.iter().cloned()).collect();
+        let batch = pushed(&found.waiting, found.count, &held, room, is_new);
+        if batch.text.is_empty() {
+            return Ok(None);
+        }
+        let senders = found.waiting.iter().filter(|one| batch.messages.contains(&one.entry)).map(Waiting::sender).collect();
+        let told = Told { count: batch.more, last: told.last };
+        let handed = self.hand(myself, InHand { messages: batch.messages, senders, told: Some(told) }, false);
+        Ok(Some(Pushed { text: batch.text, handed }))
+    }
+
+    async fn read(&mut self, myself: &ActorRef<MailboxMsg>, wanted: Wanted) -> Result<Returned, Failure> {
+        if self.look().await?.in_place {
+            self.take_over(wanted.limit, Some(wanted.clone())).await?;
+        }
+        let boxes = Boxes::of(self.mailbox.clone(), self.messages_in_hand());
+        let (here, now) = (self.ctx.db.store().machine(), self.ctx.db.now());
+        let (unread, letters) = self
+            .ctx
+            .db
+            .read(move |view| {
+                let (found, more) = found(view, &boxes, &wanted, now)?;
+                let unread: Vec<_> = found.iter().filter(|placed| placed.at.stage != Stage::Read).cloned().collect();
+                Ok((unread, Letters { messages: letters(view, found, here, now)?, more }))
+            })
+            .await?;
+        let senders = unread.iter().map(|placed| (placed.mail.from.clone(), placed.mail.entry.machine)).collect();
+        let messages = unread.iter().map(|placed| placed.mail.entry).collect();
+        let handed = self.hand(myself, InHand { messages, senders, told: None }, true);
+        Ok(Returned { letters, handed })
+    }
+
+    async fn look(&self) -> Result<Found, Failure> {
+        let (mailbox, in_hand) = (self.mailbox.clone(), self.messages_in_hand());
+        let (here, now) = (self.ctx.db.store().machine(), self.ctx.db.now());
+        self.ctx.db.read(move |view| look(view, &mailbox, &in_hand, here, now)).await
+    }
+
+    /// Takes over what waits in the agent's place, if the agent is the one to have it: durably, before it is handed out.
+    async fn take_over(&self, most: usize, wanted: Option<Wanted>) -> Result<(), Failure> {
+        let Mailbox::Agent(agent) = self.mailbox else { return Ok(()) };
+        let is_wanted = move |placed: &Placed| wanted.as_ref().is_none_or(|wanted| wanted.is_about(placed));
+        let taken = self.ctx.db.write(move |tx| Ok(tx.take_mail(agent, most, &is_wanted)?)).await?;
+        if taken > 0 {
+            tracing::info!(%agent, taken, "an agent took over what waited in its place");
+        }
+        Ok(())
+    }
+
+    fn messages_in_hand(&self) -> BTreeSet<OutboxEntry> {
+        self.in_hand.values().flat_map(|hand| hand.messages.iter().copied()).collect()
+    }
+
+    fn hand(&mut self, myself: &ActorRef<MailboxMsg>, hand: InHand, read: bool) -> Box<dyn Handed> {
+        let (ctx, mailbox, messages) = (self.ctx.clone(), self.mailbox.clone(), hand.messages.clone());
+        let number = self.next;
+        self.next += 1;
+        self.in_hand.insert(number, hand);
+        Box::new(Handing { ctx, mailbox, messages, read, release: Release { actor: myself.clone(), number, arrived: false } })
+    }
+
+    fn released(&mut self, number: u64, arrived: bool) {
+        if let Some(hand) = self.in_hand.remove(&number)
+            && arrived
+            && hand.told.is_some()
+        {
+            self.told = hand.told;
+        }
+        // What did not arrive waits again.
+        self.was_empty = false;
+    }
+}
+
+/// Messages in somebody's hands.
+struct Handing {
+    ctx: Ctx,
+    mailbox: Mailbox,
+    messages: Vec<OutboxEntry>,
+    read: bool,
+    release: Release,
+}
+
+/// Tells the mailbox that something is in nobody's hands any more, whatever becomes of who had it.
+struct Release {
+    actor: ActorRef<MailboxMsg>,
+    number: u64,
+    arrived: bool,
+}
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        // A mailbox that is gone has forgotten what was in hand.
+        let _ = self.actor.cast(MailboxMsg::Released(self.number, self.arrived));
+    }
+}
+
+impl Handed for Handing {
+    fn written(self: Box<Self>, is_written: bool) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            let Self { ctx, mailbox, messages, read, mut release } = *self;
+            if !is_written {
+                return;
+            }
+            if messages.is_empty() {
+                release.arrived = true;
+                return;
+            }
+            match ctx.db.write(move |tx| Ok(tx.deliver_mail(&mailbox, &messages, read)?)).await {
+                Ok(_) => release.arrived = true,
+                Err(failure) => tracing::warn!(%failure, "that messages arrived could not be written down, and they are handed out again"),
+            }
+        })
+    }
+}
+
+fn look(view: &View<'_>, mailbox: &Mailbox, in_hand: &BTreeSet<OutboxEntry>, here: MachineId, now: Timestamp) -> Result<Found, Failure> {
+    let whose = Recipient::from(mailbox.clone());
+    let all = view.mail_counts(&whose)?.waiting;
+    let mut placed = view.mail_in(&whose, Stage::Waiting, LOOKED_AT + in_hand.len())?;
+    let looked_at = placed.len() as u64;
+    placed.retain(|placed| !in_hand.contains(&placed.mail.entry));
+    let count = all.saturating_sub(looked_at - placed.len() as u64);
+    let last = if all > looked_at { view.last_waiting(&whose)? } else { placed.last().map(Placed::order) };
+    let senders: Vec<_> = placed.iter().map(|placed| (placed.mail.entry, placed.mail.from.clone())).collect();
+    let framed = letters(view, placed, here, now)?.into_iter().map(|letter| letter.framed);
+    let waiting = senders.into_iter().zip(framed).map(|((entry, from), framed)| Waiting { entry, from, framed }).collect();
+    let in_place = match mailbox {
+        Mailbox::Agent(agent) => waits_in_place(view, *agent)?,
+        Mailbox::Person(_) => false,
+    };
+    Ok(Found { waiting, count, last, in_place })
+}
+
+/// Whether anything waits in an agent's place that it might take over.
+fn waits_in_place(view: &View<'_>, agent: AgentId) -> Result<bool, Failure> {
+    let Some(place) = view.agent(agent)?.and_then(|agent| agent.place) else { return Ok(false) };
+    for place in view.mail_places(view.resolve(place)?)? {
+        if view.mail_counts(&Recipient::Place(place))?.waiting > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
