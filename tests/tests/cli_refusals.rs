@@ -66,6 +66,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("NotLinked", "asked by MCP servers only; the rules of linking have it"),
     ("OutsideSessions", "asked by MCP servers only; the rules of linking have it"),
     ("NoOwnPlace", "cli_identity: an agent in a folder of no place"),
+    ("LongMail", "cli_mail: more than four kilobytes are no transcript"),
+    ("OneOrAll", "cli_mail: asked by MCP servers only; the command line has its own words"),
+    ("NoRecipient", "cli_mail: names that are none"),
+    ("RecipientEnded", "cli_mail: an agent has to end first"),
+    ("ToItself", "cli_mail: asked from an agent's shell"),
+    ("NoSuchPerson", "cli_mail: persons that are none"),
+    ("NobodyElse", "cli_mail: nobody else is there"),
+    ("OthersMailbox", "cli_mail: asked from an agent's shell"),
+    ("BadLimit", "cli_mail: numbers that are none"),
     ("AwaitsFreshContext", "cli_nudge: what an agent is told that asks too early"),
 ];
 

@@ -256,15 +256,15 @@ pub fn follow<T: DeserializeOwned>(segment: &Document, end: &mut ChainEnd) -> Re
     Ok(entries)
 }
 
-/// The last entry of a segment, with its hash, unchecked.
+/// Where a chain ends with a segment, and when that entry was written, unchecked; none when the segment is empty.
 ///
 /// # Errors
-/// It cannot be read.
-pub(crate) fn last_entry<T: DeserializeOwned>(segment: &Document) -> Result<Option<(Entry<T>, [u8; 32])>, StoreError> {
+/// The entry cannot be read.
+pub(crate) fn last_entry<T: DeserializeOwned>(segment: &Document) -> Result<Option<(ChainEnd, Timestamp)>, StoreError> {
     let Some(map) = segment.map(ENTRIES) else { return Ok(None) };
     let Some(bytes) = map.keys().last().and_then(|key| map.bytes(&key)) else { return Ok(None) };
-    let entry = postcard::from_bytes(&bytes).map_err(|source| StoreError::Row { space: "outboxes", source })?;
-    Ok(Some((entry, entry_hash(&bytes))))
+    let entry: Entry<T> = postcard::from_bytes(&bytes).map_err(|source| StoreError::Row { space: "outboxes", source })?;
+    Ok(Some((ChainEnd { entries: entry.number + 1, hash: entry_hash(&bytes) }, entry.at)))
 }
 
 #[cfg(test)]

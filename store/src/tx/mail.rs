@@ -4,7 +4,7 @@ use super::Tx;
 use crate::{
     docs::{
         About,
-        log::{ChainEnd, Entry, Fact, SEGMENT_ENTRIES, add_entry, entry_hash},
+        log::{ChainEnd, Entry, Fact, SEGMENT_ENTRIES, add_entry, entry_hash, last_entry},
         outbox::Outgoing,
     },
     error::StoreError,
@@ -147,7 +147,8 @@ impl Tx<'_> {
         }
         let about = About::Outbox { machine, segment };
         let Some(document) = facts::load(self.rows, about.doc_id())? else { return Ok(false) };
-        let Some(beyond) = end_of(&document, segment)? else { return Ok(false) };
+        let last = last_entry::<Outgoing>(&document)?.map(|(end, at)| Beyond { end, at });
+        let Some(beyond) = last.filter(|beyond| beyond.end.entries == (segment + 1) * SEGMENT_ENTRIES) else { return Ok(false) };
         facts::record_beyond(self.rows, Chain::Outbox, machine, segment, &beyond)?;
         for entry in entries {
             self.deriver().forget_mail(entry)?;
@@ -155,11 +156,4 @@ impl Tx<'_> {
         self.bury(&about)?;
         Ok(true)
     }
-}
-
-/// Where the chain ends with a segment. Its entries were followed when the rows were derived from them, so the last says it.
-fn end_of(document: &crate::docs::Document, segment: u64) -> Result<Option<Beyond>, StoreError> {
-    let last = crate::docs::log::last_entry::<Outgoing>(document)?;
-    let end = last.map(|(entry, hash)| Beyond { end: ChainEnd { entries: entry.number + 1, hash }, at: entry.at });
-    Ok(end.filter(|beyond| beyond.end.entries == (segment + 1) * SEGMENT_ENTRIES))
 }
