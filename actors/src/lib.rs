@@ -10,6 +10,7 @@ pub mod api;
 pub mod frame;
 pub mod push;
 pub mod call;
+pub mod hook;
 pub mod local;
 pub mod task;
 pub mod db;

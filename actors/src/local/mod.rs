@@ -5,6 +5,7 @@
 //! terminal shows and what is typed. A frame without bytes says that the node is still at it. Who calls is read from
 //! the kernel and never from a frame. Nothing here decides whether a call is allowed.
 
+pub mod brief;
 pub mod client;
 pub mod door;
 pub mod hello;

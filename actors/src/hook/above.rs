@@ -1,0 +1,67 @@
+//! The processes above a hook, as they are kept of an event that waits for a node: when that comes, the hook is long gone.
+
+use frith_store::{
+    hosts::{is_place_of_people, is_shell},
+    model::ProcessRef,
+};
+
+use crate::env::{
+    process::{Pid, ProcessFacts, Processes},
+    real::process::RealProcesses,
+};
+
+/// How many processes that are no shells are kept.
+const KEPT: usize = 3;
+/// How far up is looked.
+const LOOK_MOST: usize = 16;
+
+/// The process of the host that runs this hook, and the nearest processes above it that are no shells.
+pub fn of_this_process() -> (Option<ProcessRef>, Vec<ProcessRef>) {
+    let processes = RealProcesses::new();
+    let facts = |pid: Pid| processes.facts(pid).ok().flatten();
+    let parent = rustix::process::getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok()).map(Pid::new);
+    let above = std::iter::successors(parent.and_then(facts), |found| found.parent.and_then(facts));
+    sorted(above.take(LOOK_MOST))
+}
+
+/// The host is the nearest that is no shell and no wrapper. Where that is a place where people work, no host started the hook;
+/// and what is above such a place belongs to no host.
+fn sorted(above: impl Iterator<Item = ProcessFacts>) -> (Option<ProcessRef>, Vec<ProcessRef>) {
+    let is = |found: &ProcessFacts, kind: fn(&str) -> bool| found.executable.to_str().is_some_and(kind);
+    let below_people = above.take_while(|found| !is(found, is_place_of_people));
+    let kept: Vec<_> = below_people.filter(|found| !is(found, is_shell)).take(KEPT).map(|found| found.process).collect();
+    (kept.first().cloned(), kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(programs: &[&str]) -> Vec<ProcessFacts> {
+        let facts = |(at, program): (usize, &&str)| ProcessFacts {
+            process: ProcessRef { pid: u32::try_from(at).unwrap(), started: (*program).into() },
+            parent: None,
+            executable: program.into(),
+        };
+        programs.iter().enumerate().map(facts).collect()
+    }
+
+    fn kept(programs: &[&str]) -> Vec<String> {
+        let (host, kept) = sorted(line(programs).into_iter());
+        assert_eq!(host.as_ref(), kept.first());
+        kept.into_iter().map(|process| process.started).collect()
+    }
+
+    #[test]
+    fn the_host_is_the_nearest_that_is_no_shell_below_where_people_work() {
+        assert_eq!(kept(&["sh", "timeout", "node", "bash", "code", "x", "y"]), ["node", "code", "x"]);
+        assert_eq!(kept(&["sh", "bash", "tmux", "node"]), Vec::<String>::new());
+        assert_eq!(kept(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_test_has_somebody_above_it_or_runs_in_a_place_of_people() {
+        let (host, kept) = of_this_process();
+        assert_eq!(host.as_ref(), kept.first());
+    }
+}

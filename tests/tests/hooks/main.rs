@@ -1,0 +1,3 @@
+//! Hooks of hosts: what each host's payloads tell and get, and the program that hosts run.
+
+mod payloads;
