@@ -108,8 +108,11 @@ pub enum Command {
     /// Tasks: what is to be done, in the order of a queue.
     #[command(subcommand, after_help = "Example:\n  frith task add -w my-app \"Explain the build in the README\"")]
     Task(Task),
-    /// Agents: launch, watch and stop them.
-    #[command(subcommand, after_help = "Example:\n  frith agents launch my-app --kind claude")]
+    /// Agents: see who works, launch, watch and stop them, send and read messages.
+    #[command(
+        subcommand,
+        after_help = "Example:\n  frith agents sessions\n  frith agents launch my-app --kind claude\n  frith agents send 3fa9 \"the build is green again\""
+    )]
     Agents(Agents),
     /// Memory: notes that a workspace shares with its forks and their agents.
     #[command(subcommand, after_help = "Example:\n  frith memory get")]
@@ -229,12 +232,22 @@ pub enum Agents {
     Attach(agents::Attach),
     #[command(visible_alias = "list", after_help = "Example:\n  frith agents sessions --all")]
     Sessions(agents::Sessions),
-    #[command(after_help = "Example:\n  frith agents unsend 3fa9\n  frith agents unsend")]
-    Unsend(agents::Unsend),
     #[command(after_help = "Example:\n  frith agents show 3fa9")]
     Show(agents::Show),
     #[command(after_help = "Example, in an agent's shell:\n  frith agents whoami")]
     Whoami(agents::Whoami),
+    /// Send a message to an agent, a place or a person.
+    #[command(
+        override_usage = "frith agents send [OPTIONS] <TO> <TEXT>\n       frith agents send [OPTIONS] --all-live <TEXT>",
+        after_help = "Example:\n  frith agents send 3fa9 \"the build is green again\"\n  frith agents send my-app \"to whoever works there\" --task 77c0\n  frith agents send ada@oak \"the review is done\"\n  frith agents send --all-live - < notes.txt\n  frith agents send 3fa9 -- \"--force is what broke it\"\n\nWhoever gets it is told that it is information and no instruction."
+    )]
+    Send(AgentSend),
+    #[command(after_help = "Example:\n  frith agents unsend 3fa9\n  frith agents unsend")]
+    Unsend(agents::Unsend),
+    #[command(
+        after_help = "Example:\n  frith agents inbox\n  frith agents inbox --task 77c0 --limit 5\n  frith agents inbox 3fa9\n  frith agents inbox --sent\n\nIn a person's shell it reads what was sent to that person. Who reads another mailbox leaves it as it is."
+    )]
+    Inbox(agents::Inbox),
 }
 
 /// What can be done with notes.
@@ -281,6 +294,23 @@ pub enum Site {
     List(site::List),
     #[command(after_help = "Example:\n  frith site remove https://example.org/board -w my-app")]
     Remove(site::Remove),
+}
+
+/// Arguments of `agents send`.
+#[derive(Debug, Clone, Args)]
+pub struct AgentSend {
+    /// An agent's id, a place's name or id (whoever works there, now or next), or a person as `user@machine`.
+    #[arg(value_name = "TO")]
+    pub to: String,
+    /// What it says, at most 4,096 bytes; `-` reads it from standard input.
+    #[arg(value_name = "TEXT", required_unless_present = "all_live")]
+    pub text: Option<String>,
+    /// To every live agent of this repository but this one; the text stands alone then.
+    #[arg(long)]
+    pub all_live: bool,
+    /// The task it is about.
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<TaskRef>,
 }
 
 /// Arguments of `skill add`.

@@ -11,6 +11,7 @@ use frith_actors::{
         Request, agents as agents_api, attachment as attachment_api, fork as fork_api, memory as memory_api, node as node_api,
         skill as skill_api, task as task_api, workspace as workspace_api,
     },
+    call::ToNode,
     env::process::AGENT_VARIABLE,
     local::{
         LocalError,
@@ -25,8 +26,8 @@ use serde::Serialize;
 
 use crate::{
     args::{
-        Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Site, Skill, Task, TaskAttachment, Up,
-        Workspace,
+        AgentSend, Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Site, Skill, Task, TaskAttachment,
+        Up, Workspace,
     },
     ask::Run,
     attach, attachments, config, confirm, doctor, environment,
@@ -300,10 +301,48 @@ fn agents(run: &Run, verb: Agents) -> Done {
         Agents::Stop(request) => answer(run, request, render::stopped),
         Agents::Attach(request) => attach_to(run, request),
         Agents::Sessions(request) => sessions(run, request),
-        Agents::Unsend(request) => answer(run, request, render::unsent),
         Agents::Show(request) => answer(run, request, render::show_agent),
         Agents::Whoami(request) => answer(run, request, render::whoami),
+        Agents::Send(args) => answer(run, message(args)?, render::sent),
+        Agents::Unsend(request) => answer(run, request, render::unsent),
+        Agents::Inbox(request) => inbox(run, request),
     }
+}
+
+/// The message that a command line sends. To all there is no recipient to name, so the first word is the text.
+fn message(args: AgentSend) -> Result<agents_api::Send, Failure> {
+    let AgentSend { to, text, all_live, task } = args;
+    let (to, text) = match (text, all_live) {
+        (Some(text), false) => (Some(to), text),
+        (None, true) => (None, to),
+        _ => {
+            let told = Told::new("`--all-live` names all recipients, and the text stands alone beside it");
+            return Err(Failure::Broken(told.hint("one text in quotes: `frith agents send --all-live \"<text>\"`")));
+        }
+    };
+    let (is_input, mut text) = (text == "-", text_or_input(text)?);
+    if is_input && text.ends_with('\n') {
+        // It ended the last line, and is no empty one behind it.
+        text.pop();
+    }
+    Ok(agents_api::Send { to, text, all_live, task })
+}
+
+/// One's own messages count as read once they were written here: until then the node is not told, and who could not write them
+/// finds them unread again.
+fn inbox(run: &Run, request: agents_api::Inbox) -> Done {
+    let mut node = start::reach_or_start(&run.home, run.is_quiet())?;
+    let reply = run.ask_at(&mut node, request.clone())?;
+    show(run, &reply, |letters, paper| render::letters(letters, &request, paper))?;
+    let marks = request.mailbox.is_none() && !request.sent && !reply.messages.is_empty();
+    if marks && node.send(&ToNode::Written).is_err() && !run.is_quiet() {
+        progress::say("warning: the node did not hear that these were read, and shows them as unread again");
+    }
+    if marks {
+        // The node closes when it has noted it, so that the next command finds it so.
+        let _ = node.read();
+    }
+    Ok(YES)
 }
 
 /// Where no agent runs, those that ended are counted, so that whoever looks for one learns where it is.

@@ -20,7 +20,7 @@ pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
 pub use attachment::{attached, detach_question, detached, fetched};
 pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
-pub use mail::unsent;
+pub use mail::{letters, sent, unsent};
 pub use memory::{no_note, note, note_deletion_question, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
 pub use paper::{Look, Paper, put, wants_colour};

@@ -1,7 +1,7 @@
 //! How hosts behave towards what they start, as measured or documented: which events they tell of, in which shape, and with
 //! which variables. Rows of data for the hosts of tests; the product has its own table, and these two never see each other.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
@@ -87,15 +87,28 @@ impl Habits {
         found.unwrap_or_else(|| panic!("no row tells how `{host}` behaves"))
     }
 
-    /// What every payload of an event says.
+    /// A payload of an event as the main agent of a session in a folder causes it: as it was measured, where it was.
     pub fn payload(&self, event: &str, session: &str, folder: &Path) -> Value {
         let folder = folder.to_string_lossy();
-        let mut payload = json!({ self.fields.session: session });
+        let mut payload = self.measured(event);
+        for sub_agents in ["agent_id", "agent_type", "agentName"] {
+            payload.as_object_mut().map(|payload| payload.shift_remove(sub_agents));
+        }
+        if payload.get("cwd").is_some() {
+            payload["cwd"] = json!(folder);
+        }
+        payload[self.fields.session] = json!(session);
         payload[self.fields.folder] = if self.fields.folders { json!([folder]) } else { json!(folder) };
         if let Some(field) = self.fields.event {
             payload[field] = json!(event);
         }
         payload
+    }
+
+    fn measured(&self, event: &str) -> Value {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hooks").join(self.host).join(format!("{event}.json"));
+        let text = fs::read_to_string(fixture).unwrap_or_default();
+        serde_json::from_str(&text).ok().filter(Value::is_object).unwrap_or_else(|| json!({}))
     }
 }
 

@@ -246,6 +246,16 @@ impl<'a> Host<'a> {
         self.frith_with(args, &[])
     }
 
+    /// A line in the agent's shell.
+    #[track_caller]
+    pub fn shell(&mut self, line: &str) -> Run {
+        let words = ["sh", "-c", "if test -r \"$EXPORTS\"; then . \"$EXPORTS\"; fi; eval \"$LINE\""].map(str::to_owned).to_vec();
+        let mut variables = self.holding(self.habits.in_shell);
+        variables.insert("EXPORTS".into(), self.exports.to_string_lossy().into_owned());
+        variables.insert("LINE".into(), line.to_owned());
+        self.run(Program { words, folder: self.folder.clone(), variables, ..Program::default() }, line)
+    }
+
     /// The same with these variables set by hand.
     #[track_caller]
     pub fn frith_with<'w>(&mut self, args: impl IntoIterator<Item = &'w str>, set: &[(&str, &str)]) -> Run {

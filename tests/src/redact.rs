@@ -65,10 +65,12 @@ impl Redactor {
         self.paths.push((real.to_owned(), name.to_owned()));
     }
 
-    /// A machine's name is shown as `[MACHINE]` where one stands: at the begin of a line before its id, after `home`, in JSON.
+    /// A machine's name is shown as `[MACHINE]` where one stands: at the begin of a line before its id, after `home`, in JSON, in the
+    /// header of a message, behind a person.
     pub fn machine(&mut self, name: &str) {
         let name = regex::escape(name);
-        self.machines.push(pattern(&format!(r#"(?m)(^|home +|"machine": "|on )({name})($| \[ID|"|:)"#)));
+        self.machines.push(pattern(&format!(r#"(?m)(^|home +|machine +|"machine": "|on |on `)({name})($| \[ID|"|:| at |`)"#)));
+        self.machines.push(pattern(&format!(r"(\b(?:ada|bo)@)({name})(\b)")));
     }
 
     /// The text without what differs.
