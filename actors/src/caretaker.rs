@@ -1,5 +1,5 @@
-//! What is done rarely, once when a node starts and then every day: the trash is emptied, and permission rules are taken back
-//! whose file could not be changed when their agent ended.
+//! What is done rarely, once when a node starts and then every day: the trash is emptied, mail that was read long ago goes, and
+//! permission rules are taken back whose file could not be changed when their agent ended.
 //!
 //! Each step decides again in its own transaction, so what was taken out of the trash meanwhile stays; and one thing that
 //! cannot be taken away keeps no other from going.
@@ -29,6 +29,7 @@ pub async fn take_care(ctx: Ctx) -> Owned {
     Owned::spawn(async move {
         loop {
             empty_trash(&ctx, due).await;
+            bury_mail(&ctx).await;
             take_back_left(&ctx).await;
             tokio::time::sleep(EVERY).await;
             due = look(&ctx).await;
@@ -62,6 +63,24 @@ async fn empty_trash(ctx: &Ctx, due: Vec<Item>) {
 async fn empty(ctx: &Ctx, place: PlaceId) -> Result<(), Failure> {
     while ctx.db.write(move |tx| purge_place(tx, place, AT_ONCE)).await? {}
     Ok(())
+}
+
+/// Takes away what was read long ago, one segment of the outbox at a time.
+async fn bury_mail(ctx: &Ctx) {
+    let mut segments = 0;
+    loop {
+        match ctx.db.write(|tx| Ok(tx.bury_read_mail()?)).await {
+            Ok(true) => segments += 1,
+            Ok(false) => break,
+            Err(failure) => {
+                tracing::warn!(%failure, "mail that was read long ago could not be taken away, and stays until tomorrow");
+                break;
+            }
+        }
+    }
+    if segments > 0 {
+        tracing::info!(segments, "mail that was read long ago went for good");
+    }
 }
 
 fn told(purged: Result<(), Failure>) {

@@ -291,7 +291,7 @@ impl Drop for AgainAfterPanic<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use frith_store::{
@@ -332,7 +332,8 @@ mod tests {
         }
     }
 
-    fn db() -> Db {
+    /// A store in memory.
+    pub(crate) fn db() -> Db {
         let disk = Disk { backend: Arc::new(redb::backends::InMemoryBackend::new()), blobs: Arc::new(MemoryBlobs::default()) };
         let identity = Identity { machine: MachineId::from_bytes([1; 8]), incarnation: [2; 8], signer: Arc::new(Unsigned) };
         let store = Store::open(disk, identity, Options::at(std::path::Path::new("memory"))).unwrap();

@@ -183,7 +183,7 @@ impl MachineState {
     async fn mailbox(&mut self, myself: &ActorRef<MachineMsg>, mailbox: Mailbox) -> Option<ActorRef<MailboxMsg>> {
         let supervised = self.mailboxes.entry(mailbox.clone()).or_default();
         if supervised.is_due() {
-            match Actor::spawn_linked(None, MailboxActor, (self.ctx.clone(), mailbox.clone()), myself.get_cell()).await {
+            match Actor::spawn_linked(None, MailboxActor, (self.ctx.db.clone(), mailbox.clone()), myself.get_cell()).await {
                 Ok((actor, _)) => supervised.runs(actor),
                 Err(fault) => supervised.fail(myself, MAILBOX, &fault.to_string(), MachineMsg::WaitedFor(mailbox)),
             }

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use crate::{
     api::agents::Letters,
     call::Failed,
-    ctx::Ctx,
+    db::Db,
     handlers::mail::{Boxes, Wanted, found, letters},
     local::server::Handed,
     push::{Sender, Waiting, pushed},
@@ -71,7 +71,7 @@ pub struct MailboxActor;
 
 /// Its state.
 pub struct MailboxState {
-    ctx: Ctx,
+    db: Db,
     mailbox: Mailbox,
     in_hand: BTreeMap<u64, InHand>,
     next: u64,
@@ -110,9 +110,9 @@ struct Found {
 impl Actor for MailboxActor {
     type Msg = MailboxMsg;
     type State = MailboxState;
-    type Arguments = (Ctx, Mailbox);
+    type Arguments = (Db, Mailbox);
 
-    async fn pre_start(&self, myself: ActorRef<MailboxMsg>, (ctx, mailbox): (Ctx, Mailbox)) -> Result<MailboxState, ActorProcessingErr> {
+    async fn pre_start(&self, myself: ActorRef<MailboxMsg>, (db, mailbox): (Db, Mailbox)) -> Result<MailboxState, ActorProcessingErr> {
         let looks = Owned::spawn(async move {
             loop {
                 tokio::time::sleep(IDLE).await;
@@ -121,9 +121,9 @@ impl Actor for MailboxActor {
                 }
             }
         });
-        let written = ctx.db.written();
+        let written = db.written();
         Ok(MailboxState {
-            ctx,
+            db,
             mailbox,
             in_hand: BTreeMap::new(),
             next: 0,
@@ -190,9 +190,8 @@ impl MailboxState {
             self.take_over(wanted.limit, Some(wanted.clone())).await?;
         }
         let boxes = Boxes::of(self.mailbox.clone(), self.messages_in_hand());
-        let (here, now) = (self.ctx.db.store().machine(), self.ctx.db.now());
+        let (here, now) = (self.db.store().machine(), self.db.now());
         let (unread, letters) = self
-            .ctx
             .db
             .read(move |view| {
                 let (found, more) = found(view, &boxes, &wanted, now)?;
@@ -208,15 +207,15 @@ impl MailboxState {
 
     async fn look(&self) -> Result<Found, Failure> {
         let (mailbox, in_hand) = (self.mailbox.clone(), self.messages_in_hand());
-        let (here, now) = (self.ctx.db.store().machine(), self.ctx.db.now());
-        self.ctx.db.read(move |view| look(view, &mailbox, &in_hand, here, now)).await
+        let (here, now) = (self.db.store().machine(), self.db.now());
+        self.db.read(move |view| look(view, &mailbox, &in_hand, here, now)).await
     }
 
     /// Takes over what waits in the agent's place, if the agent is the one to have it: durably, before it is handed out.
     async fn take_over(&self, most: usize, wanted: Option<Wanted>) -> Result<(), Failure> {
         let Mailbox::Agent(agent) = self.mailbox else { return Ok(()) };
         let is_wanted = move |placed: &Placed| wanted.as_ref().is_none_or(|wanted| wanted.is_about(placed));
-        let taken = self.ctx.db.write(move |tx| Ok(tx.take_mail(agent, most, &is_wanted)?)).await?;
+        let taken = self.db.write(move |tx| Ok(tx.take_mail(agent, most, &is_wanted)?)).await?;
         if taken > 0 {
             tracing::info!(%agent, taken, "an agent took over what waited in its place");
         }
@@ -228,11 +227,11 @@ impl MailboxState {
     }
 
     fn hand(&mut self, myself: &ActorRef<MailboxMsg>, hand: InHand, read: bool) -> Box<dyn Handed> {
-        let (ctx, mailbox, messages) = (self.ctx.clone(), self.mailbox.clone(), hand.messages.clone());
+        let (db, mailbox, messages) = (self.db.clone(), self.mailbox.clone(), hand.messages.clone());
         let number = self.next;
         self.next += 1;
         self.in_hand.insert(number, hand);
-        Box::new(Handing { ctx, mailbox, messages, read, release: Release { actor: myself.clone(), number, arrived: false } })
+        Box::new(Handing { db, mailbox, messages, read, release: Release { actor: myself.clone(), number, arrived: false } })
     }
 
     fn released(&mut self, number: u64, arrived: bool) {
@@ -249,7 +248,7 @@ impl MailboxState {
 
 /// Messages in somebody's hands.
 struct Handing {
-    ctx: Ctx,
+    db: Db,
     mailbox: Mailbox,
     messages: Vec<OutboxEntry>,
     read: bool,
@@ -273,7 +272,7 @@ impl Drop for Release {
 impl Handed for Handing {
     fn written(self: Box<Self>, is_written: bool) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(async move {
-            let Self { ctx, mailbox, messages, read, mut release } = *self;
+            let Self { db, mailbox, messages, read, mut release } = *self;
             if !is_written {
                 return;
             }
@@ -281,7 +280,7 @@ impl Handed for Handing {
                 release.arrived = true;
                 return;
             }
-            match ctx.db.write(move |tx| Ok(tx.deliver_mail(&mailbox, &messages, read)?)).await {
+            match db.write(move |tx| Ok(tx.deliver_mail(&mailbox, &messages, read)?)).await {
                 Ok(_) => release.arrived = true,
                 Err(failure) => tracing::warn!(%failure, "that messages arrived could not be written down, and they are handed out again"),
             }
@@ -316,4 +315,205 @@ fn waits_in_place(view: &View<'_>, agent: AgentId) -> Result<bool, Failure> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use frith_store::{
+        id::MessageId,
+        invariants::mail_is_delivered_once,
+        model::{By, MailCounts},
+        tx::NewMail,
+    };
+    use ractor::rpc::CallResult;
+
+    use super::*;
+    use crate::{db::tests::db, push::PUSH_MOST};
+
+    const ROOM: usize = 1024;
+
+    fn me() -> Mailbox {
+        Mailbox::Agent(AgentId::from_bytes([1; 16]))
+    }
+
+    async fn mailbox(db: &Db) -> ActorRef<MailboxMsg> {
+        Actor::spawn(None, MailboxActor, (db.clone(), me())).await.unwrap().0
+    }
+
+    /// Sends a message of so many bytes from an agent to the mailbox.
+    async fn send(db: &Db, n: u16, from: u8, length: usize) {
+        let mut id = [0; 16];
+        id[..2].copy_from_slice(&n.to_be_bytes());
+        let mail = NewMail { id: MessageId::from_bytes(id), to: me().into(), task: None, text: format!("{n}:{}", "x".repeat(length)) };
+        db.write(move |tx| Ok(tx.send(&mail, &By::Agent(AgentId::from_bytes([from; 16])))?)).await.unwrap();
+    }
+
+    async fn push(mailbox: &ActorRef<MailboxMsg>, room: usize) -> Option<Pushed> {
+        match mailbox.call(|reply| MailboxMsg::Push(room, reply), None).await {
+            Ok(CallResult::Success(pushed)) => pushed,
+            _ => panic!("the mailbox is gone"),
+        }
+    }
+
+    async fn read(mailbox: &ActorRef<MailboxMsg>, limit: usize) -> Returned {
+        let wanted = Wanted { unread: true, limit, task: None };
+        match mailbox.call(|reply| MailboxMsg::Read(wanted, reply), None).await {
+            Ok(CallResult::Success(Ok(returned))) => returned,
+            _ => panic!("the mailbox is gone"),
+        }
+    }
+
+    /// The numbers of the messages in a push.
+    fn numbers(text: &str) -> Vec<u16> {
+        let first = |line: &str| line.strip_prefix("> ")?.split_once(':')?.0.parse().ok();
+        text.lines().filter_map(first).collect()
+    }
+
+    async fn counts(db: &Db) -> MailCounts {
+        db.read(|view| Ok(view.mail_counts(&me().into())?)).await.unwrap()
+    }
+
+    async fn is_sound(db: &Db) {
+        assert_eq!(db.read(|view| Ok(mail_is_delivered_once(view)?)).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn two_hooks_at_once_never_get_the_same_and_a_killed_one_loses_nothing() {
+        let db = db();
+        let mailbox = mailbox(&db).await;
+        for n in 0..3 {
+            send(&db, n, 7, 100).await;
+        }
+        send(&db, 3, 8, 100).await;
+        let first = push(&mailbox, 700).await.unwrap();
+        assert_eq!(numbers(&first.text), [0, 1]);
+        let second = push(&mailbox, ROOM).await.unwrap();
+        assert_eq!(numbers(&second.text), [3], "what one sent after what is in hand waits for that");
+        assert_eq!(counts(&db).await, MailCounts { waiting: 4, ..MailCounts::default() }, "nothing arrived yet");
+        drop(first);
+        let again = push(&mailbox, ROOM).await.unwrap();
+        assert_eq!(numbers(&again.text), [0, 1, 2]);
+        again.handed.written(true).await;
+        second.handed.written(false).await;
+        assert_eq!(counts(&db).await, MailCounts { waiting: 1, pushed: 3, read: 0 });
+        assert_eq!(numbers(&push(&mailbox, ROOM).await.unwrap().text), [3]);
+        is_sound(&db).await;
+    }
+
+    #[tokio::test]
+    async fn c10_what_is_returned_is_read_only_once_it_was_written() {
+        let db = db();
+        let mailbox = mailbox(&db).await;
+        for n in 0..3 {
+            send(&db, n, 7, 10).await;
+        }
+        let unheard = read(&mailbox, 2).await;
+        assert_eq!((unheard.letters.messages.len(), unheard.letters.more), (2, 1));
+        let beside = read(&mailbox, 10).await;
+        assert_eq!((beside.letters.messages.len(), beside.letters.more), (1, 2), "what is in hand is not returned, and is counted");
+        unheard.handed.written(false).await;
+        drop(beside);
+        let all = read(&mailbox, 10).await;
+        assert_eq!(all.letters.messages.len(), 3);
+        all.handed.written(true).await;
+        assert_eq!(counts(&db).await, MailCounts { read: 3, ..MailCounts::default() });
+        assert!(push(&mailbox, ROOM).await.is_none());
+        is_sound(&db).await;
+    }
+
+    #[tokio::test]
+    async fn b09_three_hundred_messages_and_fifty_prompts_do_not_fill_the_context() {
+        let db = db();
+        let mailbox = mailbox(&db).await;
+        for n in 0..300 {
+            send(&db, n, 7, 600).await;
+        }
+        let (mut all, mut told) = (Vec::new(), 0);
+        for _ in 0..50 {
+            let Some(pushed) = push(&mailbox, ROOM).await else { continue };
+            assert!(pushed.text.len() <= ROOM);
+            all.extend(numbers(&pushed.text));
+            told += usize::from(pushed.text.contains(" more: "));
+            pushed.handed.written(true).await;
+        }
+        assert_eq!((all, told), ((0..50).collect(), 1), "each once, in order; and once that there are more");
+        send(&db, 300, 7, 600).await;
+        assert!(push(&mailbox, ROOM).await.unwrap().text.ends_with("… and 250 more: `agent_inbox` or `frith agents inbox` reads them"));
+        is_sound(&db).await;
+    }
+
+    #[tokio::test]
+    async fn b09_messages_that_are_never_pushed_are_told_of_once_and_again_when_one_comes() {
+        let db = db();
+        let mailbox = mailbox(&db).await;
+        send(&db, 0, 7, 2_000).await;
+        let unheard = push(&mailbox, ROOM).await.unwrap();
+        assert_eq!(unheard.text, "… and 1 more: `agent_inbox` or `frith agents inbox` reads them");
+        drop(unheard);
+        push(&mailbox, ROOM).await.unwrap().handed.written(true).await;
+        for _ in 0..50 {
+            assert!(push(&mailbox, ROOM).await.is_none());
+        }
+        send(&db, 1, 8, 2_000).await;
+        assert!(push(&mailbox, ROOM).await.unwrap().text.starts_with("… and 2 more"));
+        assert_eq!(counts(&db).await, MailCounts { waiting: 2, ..MailCounts::default() }, "what was only counted was not delivered");
+    }
+
+    #[tokio::test]
+    async fn b10_fifty_messages_of_two_kilobytes_are_never_cut() {
+        let db = db();
+        let mailbox = mailbox(&db).await;
+        for n in 0..50 {
+            send(&db, n, 7, 2_000).await;
+        }
+        let pushed = push(&mailbox, 65_536).await.unwrap();
+        assert!(pushed.text.len() <= PUSH_MOST && pushed.text.chars().count() < 10_000);
+        assert_eq!(numbers(&pushed.text), [0, 1, 2, 3]);
+        assert_eq!(pushed.text.matches("[end of message ").count(), 4);
+        assert!(pushed.text.ends_with("… and 46 more: `agent_inbox` or `frith agents inbox` reads them"));
+    }
+
+    #[tokio::test]
+    async fn a_mailbox_that_failed_hands_out_again_what_was_in_hand_and_the_ledger_has_it_once() {
+        let db = db();
+        let first = mailbox(&db).await;
+        send(&db, 0, 7, 10).await;
+        let pushed = push(&first, ROOM).await.unwrap();
+        first.kill_and_wait(None).await.unwrap();
+        let second = mailbox(&db).await;
+        let again = push(&second, ROOM).await.unwrap();
+        assert_eq!(numbers(&again.text), [0]);
+        pushed.handed.written(true).await;
+        again.handed.written(true).await;
+        assert_eq!(counts(&db).await, MailCounts { pushed: 1, ..MailCounts::default() });
+        is_sound(&db).await;
+    }
+
+    #[tokio::test]
+    async fn a_thousand_hooks_that_end_at_any_moment_lose_nothing_and_deliver_nothing_twice() {
+        let db = db();
+        let mailbox = mailbox(&db).await;
+        let mut arrived = Vec::new();
+        for n in 0..1_000_u16 {
+            send(&db, n, (n % 3) as u8, 20).await;
+            let Some(pushed) = push(&mailbox, ROOM).await else { continue };
+            match n % 4 {
+                0 => drop(pushed),
+                1 => pushed.handed.written(false).await,
+                _ => {
+                    arrived.extend(numbers(&pushed.text));
+                    pushed.handed.written(true).await;
+                }
+            }
+        }
+        while let Some(pushed) = push(&mailbox, ROOM).await {
+            arrived.extend(numbers(&pushed.text));
+            pushed.handed.written(true).await;
+        }
+        for sender in 0..3 {
+            let its: Vec<u16> = arrived.iter().copied().filter(|n| n % 3 == sender).collect();
+            assert_eq!(its, (0..1_000).filter(|n| n % 3 == sender).collect::<Vec<_>>());
+        }
+        is_sound(&db).await;
+    }
 }

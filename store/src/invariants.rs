@@ -243,12 +243,7 @@ fn is_a_chain<T: DeserializeOwned>(
 pub fn mail_is_delivered_once(view: &View<'_>) -> Result<Vec<Violation>, StoreError> {
     let mut found = Vec::new();
     let mut pushed: BTreeMap<(Recipient, By, MachineId), Option<MailEvent>> = BTreeMap::new();
-    let mut all = Vec::new();
-    view.all_mail(&mut |entry, mail| {
-        all.push((entry, mail));
-        Ok(())
-    })?;
-    for (entry, mail) in all {
+    for (entry, mail) in view.all_mail()? {
         let events = view.mail_events(entry)?;
         found.extend(ledger_faults(&mail, &events).map(|fault| violation(8, format!("message {} {fault}", mail.id))));
         if events.iter().any(|event| matches!(event.what, MailHappened::Took(_))) {

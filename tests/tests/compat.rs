@@ -26,14 +26,14 @@ use frith_store::{
     invariants,
     migrate::FORMAT,
     model::{
-        Assignee, By, CheckoutKind, EndHow, HostSession, Mailbox, Missed, OutboxEntry, Outcome, PlaceKind, ProcessRef, Schedule, Skip,
-        Status,
+        Assignee, By, CheckoutKind, EndHow, HostSession, MailCounts, Mailbox, Missed, OutboxEntry, Outcome, PlaceKind, ProcessRef, Schedule, Skip,
+        Stage, Status,
     },
     open::{Disk, Identity, Options, Store, file_backend},
     rows::Table,
     time::Timestamp,
-    tx::{NewAttachment, NewTask, PlaceEdit},
-    view::VIEWS,
+    tx::{NewAttachment, NewMail, NewTask, PlaceEdit},
+    view::{Placed, VIEWS},
 };
 use frith_tests::signer::Plain;
 use serde::Serialize;
@@ -393,6 +393,64 @@ fn a_store_of_format_2_says_what_it_said() {
             assert_eq!(view.sites(first)?[0].note, "the manual");
             assert!(view.require_place(PlaceId::from_bytes([6; 16]))?.archived);
             assert!(view.require_place(PlaceId::from_bytes([7; 16]))?.deleted.is_some());
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// What only a frith of format 3 or later writes: sessions, and messages to an agent, to a place and to a person.
+fn add_what_format_3_has(store: &Store) {
+    let first = PlaceId::from_bytes(FIRST);
+    let written = store.write(Timestamp::from_ms(70), move |tx| {
+        for n in [11, 12] {
+            let session = session(&n.to_string(), None);
+            let folder = "/src/app".parse().ok();
+            tx.append(Fact::Registered { agent: session_agent(n), session, parent: None, model: None, folder, place: Some(first) })?;
+        }
+        let recipients = [Recipient::Agent(session_agent(11)), Recipient::Place(first), Recipient::Person("ada@laptop".into())];
+        for (n, to) in (21..).zip(recipients) {
+            let mail = NewMail { id: MessageId::from_bytes([n; 16]), to, task: Some(task()), text: format!("message {n}") };
+            tx.send(&mail, &By::Agent(session_agent(12)))?;
+        }
+        let to_first = [OutboxEntry { machine: machine(), number: 0 }];
+        tx.deliver_mail(&Mailbox::Agent(session_agent(11)), &to_first, false)?;
+        tx.take_mail(session_agent(11), 9, &|_| true)?;
+        tx.append(Fact::End { agent: session_agent(11), how: EndHow::SessionOver })?;
+        Ok::<_, Failure>(())
+    });
+    written.unwrap();
+}
+
+fn session_agent(n: u8) -> AgentId {
+    AgentId::from_bytes([n; 16])
+}
+
+#[test]
+fn a_store_of_format_3_says_what_it_said() {
+    let golden = format!("{}/tests/golden/store-3.redb", env!("CARGO_MANIFEST_DIR"));
+    if FORMAT == 3 && std::env::var_os("FRITH_WRITE_GOLDEN").is_some() {
+        write_store(golden.as_ref());
+        let store = open_file(golden.as_ref());
+        add_what_format_2_has(&store);
+        add_what_format_3_has(&store);
+        store.close().unwrap();
+    }
+    says_what_it_said(golden.as_ref());
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("store.redb");
+    std::fs::copy(golden, &path).unwrap();
+    let store = open_file(&path);
+    let first = Recipient::Place(PlaceId::from_bytes(FIRST));
+    store
+        .read::<_, Failure>(|view| {
+            let agent = view.agent_of_session(machine(), &session("11", None))?.unwrap();
+            assert_eq!((agent.id, agent.ended.map(|end| end.how)), (session_agent(11), Some(EndHow::SessionOver)));
+            let left = view.mail_in(&first, Stage::Waiting, 9)?;
+            let told = |placed: &Placed| (placed.mail.text.clone(), placed.at.passed_from);
+            let both = [21, 22].map(|n| (format!("message {n}"), Some(session_agent(11))));
+            assert_eq!(left.iter().map(told).collect::<Vec<_>>(), both);
+            let person = Recipient::Person("ada@laptop".into());
+            assert_eq!(view.mail_counts(&person)?, MailCounts { waiting: 1, ..MailCounts::default() });
             Ok(())
         })
         .unwrap();

@@ -104,3 +104,134 @@ impl Deriver<'_> {
         self.view().row(Space::MailId, id.as_bytes())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, ops::Bound};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        blobs::MemoryBlobs,
+        docs::{Text, log::Fact},
+        id::PlaceId,
+        model::{By, EndHow, HostSession, Mailbox},
+        rows::{MemoryViews, Rows, Visit},
+        time::Timestamp,
+    };
+
+    /// Facts of a store that has none.
+    struct Nothing;
+
+    impl Rows for Nothing {
+        fn get(&self, _: Table, _: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+            Ok(None)
+        }
+        fn scan(&self, _: Table, _: Bound<&[u8]>, _: &[u8], _: Visit<'_>) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    fn machine(n: u8) -> MachineId {
+        MachineId::from_bytes([n; 8])
+    }
+
+    fn agent(n: u8) -> AgentId {
+        AgentId::from_bytes([n; 16])
+    }
+
+    fn place(n: u8) -> PlaceId {
+        PlaceId::from_bytes([n; 16])
+    }
+
+    /// What one machine says, in its order: in its outbox or in its log.
+    #[derive(Debug, Clone)]
+    enum Said {
+        Sent(Outgoing),
+        Fact(Fact),
+    }
+
+    fn sent() -> impl Strategy<Value = Outgoing> {
+        let to = prop_oneof![
+            (0_u8..3).prop_map(|n| Recipient::Agent(agent(n))),
+            (8_u8..10).prop_map(|n| Recipient::Place(place(n))),
+            Just(Recipient::Person("ada@oak".into())),
+        ];
+        (any::<[u8; 16]>(), to, 0_u8..3).prop_map(|(id, to, from)| Outgoing::Message {
+            id: MessageId::from_random(id),
+            from: By::Agent(agent(from)),
+            to,
+            task: None,
+            text: Text::Inline("hello".into()),
+        })
+    }
+
+    fn fact() -> impl Strategy<Value = Fact> {
+        let entries = || {
+            proptest::collection::vec((1_u8..3, 0_u64..6), 1..3)
+                .prop_map(|all| all.into_iter().map(|(n, number)| OutboxEntry { machine: machine(n), number }).collect::<Vec<_>>())
+        };
+        let mailbox = prop_oneof![(0_u8..3).prop_map(|n| Mailbox::Agent(agent(n))), Just(Mailbox::Person("ada@oak".into()))];
+        prop_oneof![
+            (0_u8..3, entries()).prop_map(|(n, messages)| Fact::Took { agent: agent(n), messages }),
+            (mailbox, entries(), any::<bool>()).prop_map(|(mailbox, messages, read)| Fact::Delivered { mailbox, messages, read }),
+            (0_u8..3).prop_map(|n| Fact::End { agent: agent(n), how: EndHow::Gone }),
+            (0_u8..3, 8_u8..10).prop_map(|(n, in_place)| Fact::Registered {
+                agent: agent(n),
+                session: HostSession { host: "played".into(), id: Some(n.to_string()), sub_agent: None },
+                parent: None,
+                model: None,
+                folder: "/src".parse().ok(),
+                place: Some(place(in_place)),
+            }),
+        ]
+    }
+
+    /// The views after what three machines say, each in its own order, arrived in turns: two outboxes, and the log of the machine
+    /// that the agents run on.
+    fn views(said: &[Vec<Said>], turns: &[usize]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let (rows, blobs) = (MemoryViews::over(&Nothing), MemoryBlobs::default());
+        let deriver = Deriver::new(&rows, &blobs);
+        let mut next = vec![0; said.len()];
+        let rest = (0..said.len()).flat_map(|of| std::iter::repeat_n(of, said[of].len()));
+        for of in turns.iter().copied().chain(rest) {
+            let Some(one) = said[of].get(next[of]) else { continue };
+            let (number, machine) = (next[of] as u64, machine(of as u8 + 1));
+            let at = Timestamp::from_ms(number as i64 * 10);
+            match one.clone() {
+                Said::Sent(fact) => deriver.sent(machine, &Entry { number, previous: [0; 32], at, fact }).unwrap(),
+                Said::Fact(fact) => deriver.entry(machine, &Entry { number, previous: [0; 32], at, fact }, [0; 32]).unwrap(),
+            }
+            next[of] += 1;
+        }
+        rows.into_views()
+    }
+
+    proptest! {
+        #[test]
+        fn rows_of_mail_are_the_same_in_whatever_order_outboxes_and_logs_arrive(
+            one in proptest::collection::vec(sent().prop_map(Said::Sent), 0..6),
+            two in proptest::collection::vec(sent().prop_map(Said::Sent), 0..6),
+            log in proptest::collection::vec(fact().prop_map(Said::Fact), 0..20),
+            turns in proptest::collection::vec(0_usize..3, 0..32),
+        ) {
+            let said = [one, two, log];
+            prop_assert_eq!(views(&said, &turns), views(&said, &[]));
+        }
+
+        #[test]
+        fn c03_a_message_is_in_one_mailbox_and_is_counted_there(
+            one in proptest::collection::vec(sent().prop_map(Said::Sent), 0..6),
+            log in proptest::collection::vec(fact().prop_map(Said::Fact), 0..20),
+        ) {
+            let messages = one.len() as u64;
+            let views = views(&[one, vec![], log], &[]);
+            let count = |space: Space| views.keys().filter(|key| key[0] == space as u8).count() as u64;
+            prop_assert_eq!(count(Space::Mailbox), messages);
+            let counted = views.iter().filter(|(key, _)| key[0] == Space::MailCounts as u8);
+            let counts: Vec<MailCounts> = counted.map(|(_, value)| crate::rows::decode(value, "counts").unwrap()).collect();
+            prop_assert_eq!(counts.iter().map(|count| count.unread() + count.read).sum::<u64>(), messages);
+        }
+    }
+}

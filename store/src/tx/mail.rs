@@ -120,21 +120,19 @@ impl Tx<'_> {
         Ok(count)
     }
 
-    /// Takes away the segments of this machine's outbox that are full and whose messages were all read long ago. Answers how
-    /// many went.
+    /// Takes away a segment of this machine's outbox that is full and whose messages were all read long ago, if there is one.
     ///
     /// # Errors
     /// Something could not be read or written.
-    pub fn bury_read_mail(&mut self) -> Result<u64, StoreError> {
+    pub fn bury_read_mail(&mut self) -> Result<bool, StoreError> {
         let machine = self.machine();
         let sealed = facts::chain_end(self.rows, Chain::Outbox, machine)?.segment();
-        let mut buried = 0;
         for segment in 0..sealed {
             if facts::beyond(self.rows, Chain::Outbox, machine, segment)?.is_none() && self.bury_segment(segment)? {
-                buried += 1;
+                return Ok(true);
             }
         }
-        Ok(buried)
+        Ok(false)
     }
 
     fn bury_segment(&mut self, segment: u64) -> Result<bool, StoreError> {

@@ -174,14 +174,14 @@ impl View<'_> {
         Ok(keys.iter().filter_map(|rest| entry_at_end(rest)).collect())
     }
 
-    /// Every message that is known, with its standing, in the order of outboxes.
-    pub(crate) fn all_mail(&self, visit: &mut dyn FnMut(OutboxEntry, Mail) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    /// Every message that is known, in the order of outboxes. One that cannot be read is told of where views are compared.
+    pub(crate) fn all_mail(&self) -> Result<Vec<(OutboxEntry, Mail)>, StoreError> {
+        let mut all = Vec::new();
         scan_prefix(self.rows, Table::Views, &Space::Mail.key(), &mut |key, value| {
-            if let Some(entry) = entry_at_end(key) {
-                visit(entry, decode(value, Space::Mail.word())?)?;
-            }
+            all.extend(entry_at_end(key).zip(decode(value, Space::Mail.word()).ok()));
             Ok(Scan::On)
-        })
+        })?;
+        Ok(all)
     }
 
     fn latest_first(&self, prefix: &Key, take: &mut dyn FnMut(Placed) -> bool) -> Result<(), StoreError> {
