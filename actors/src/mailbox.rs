@@ -16,7 +16,7 @@ use frith_store::{
     id::{AgentId, MachineId},
     model::{Mailbox, OutboxEntry, Recipient, Stage},
     time::Timestamp,
-    view::{MailOrder, Placed, View},
+    view::{Placed, View},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::sync::watch;
@@ -75,8 +75,8 @@ pub struct MailboxState {
     mailbox: Mailbox,
     in_hand: BTreeMap<u64, InHand>,
     next: u64,
-    /// What was last said of how many more there are, and heard.
-    told: Option<Told>,
+    /// How many messages the mailbox had when it was last said, and heard, that more wait.
+    told: Option<u64>,
     /// Changes with every write; none of them since the last look means that nothing can have come.
     written: watch::Receiver<()>,
     was_empty: bool,
@@ -88,21 +88,16 @@ pub struct MailboxState {
 struct InHand {
     messages: Vec<OutboxEntry>,
     senders: BTreeSet<Sender>,
-    told: Option<Told>,
-}
-
-/// Of which messages it was said that they wait: how many, and the last of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Told {
-    count: u64,
-    last: Option<MailOrder>,
+    /// How many messages the mailbox had when this was handed out to be pushed.
+    of: Option<u64>,
 }
 
 /// What waits in a mailbox.
 struct Found {
     waiting: Vec<Waiting>,
     count: u64,
-    last: Option<MailOrder>,
+    /// How many messages the mailbox has in all.
+    all: u64,
     /// Whether more waits in the place of the agent whose mailbox it is.
     in_place: bool,
 }
@@ -172,16 +167,14 @@ impl MailboxState {
         if self.was_empty {
             return Ok(None);
         }
-        let told = Told { count: found.count, last: found.last };
-        let is_new = self.told.is_none_or(|before| told.last > before.last || told.count > before.count);
+        let is_new = self.told != Some(found.all);
         let held: BTreeSet<Sender> = self.in_hand.values().flat_map(|hand| hand.senders.iter().cloned()).collect();
         let batch = pushed(&found.waiting, found.count, &held, room, is_new);
         if batch.text.is_empty() {
             return Ok(None);
         }
         let senders = found.waiting.iter().filter(|one| batch.messages.contains(&one.entry)).map(Waiting::sender).collect();
-        let told = Told { count: batch.more, last: told.last };
-        let handed = self.hand(myself, InHand { messages: batch.messages, senders, told: Some(told) }, false);
+        let handed = self.hand(myself, InHand { messages: batch.messages, senders, of: Some(found.all) }, false);
         Ok(Some(Pushed { text: batch.text, handed }))
     }
 
@@ -201,7 +194,7 @@ impl MailboxState {
             .await?;
         let senders = unread.iter().map(|placed| (placed.mail.from.clone(), placed.mail.entry.machine)).collect();
         let messages = unread.iter().map(|placed| placed.mail.entry).collect();
-        let handed = self.hand(myself, InHand { messages, senders, told: None }, true);
+        let handed = self.hand(myself, InHand { messages, senders, of: None }, true);
         Ok(Returned { letters, handed })
     }
 
@@ -237,9 +230,9 @@ impl MailboxState {
     fn released(&mut self, number: u64, arrived: bool) {
         if let Some(hand) = self.in_hand.remove(&number)
             && arrived
-            && hand.told.is_some()
+            && hand.of.is_some()
         {
-            self.told = hand.told;
+            self.told = hand.of;
         }
         // What did not arrive waits again.
         self.was_empty = false;
@@ -290,12 +283,11 @@ impl Handed for Handing {
 
 fn look(view: &View<'_>, mailbox: &Mailbox, in_hand: &BTreeSet<OutboxEntry>, here: MachineId, now: Timestamp) -> Result<Found, Failure> {
     let whose = Recipient::from(mailbox.clone());
-    let all = view.mail_counts(&whose)?.waiting;
+    let counts = view.mail_counts(&whose)?;
     let mut placed = view.mail_in(&whose, Stage::Waiting, LOOKED_AT + in_hand.len())?;
     let looked_at = placed.len() as u64;
     placed.retain(|placed| !in_hand.contains(&placed.mail.entry));
-    let count = all.saturating_sub(looked_at - placed.len() as u64);
-    let last = if all > looked_at { view.last_waiting(&whose)? } else { placed.last().map(Placed::order) };
+    let count = counts.waiting.saturating_sub(looked_at - placed.len() as u64);
     let senders: Vec<_> = placed.iter().map(|placed| (placed.mail.entry, placed.mail.from.clone())).collect();
     let framed = letters(view, placed, here, now)?.into_iter().map(|letter| letter.framed);
     let waiting = senders.into_iter().zip(framed).map(|((entry, from), framed)| Waiting { entry, from, framed }).collect();
@@ -303,7 +295,7 @@ fn look(view: &View<'_>, mailbox: &Mailbox, in_hand: &BTreeSet<OutboxEntry>, her
         Mailbox::Agent(agent) => waits_in_place(view, *agent)?,
         Mailbox::Person(_) => false,
     };
-    Ok(Found { waiting, count, last, in_place })
+    Ok(Found { waiting, count, all: counts.all(), in_place })
 }
 
 /// Whether anything waits in an agent's place that it might take over.

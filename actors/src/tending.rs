@@ -1,5 +1,5 @@
-//! Tending a running agent: a task that waits is told to one that waits at its prompt, and a question that it asks is told
-//! to people. Nothing is ever typed into a question, into work, or into a line that somebody began.
+//! Tending a running agent: a task or a message that waits is told to one that waits at its prompt, and a question that it asks
+//! is told to people. Nothing is ever typed into a question, into work, or into a line that somebody began.
 //!
 //! It wakes when the screen was read or something was written, and not by itself, but to offer a task again. It never ends
 //! an agent, however long that waits.
@@ -9,7 +9,7 @@ use std::time::Duration;
 use frith_store::{
     error::Failure,
     id::{AgentId, PlaceId, TaskId},
-    model::{By, Notice, Status, Task},
+    model::{By, Notice, Recipient, Stage, Status, Task},
     view::View,
 };
 use tokio::{sync::watch, time::Instant};
@@ -17,7 +17,7 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     ctx::Ctx,
     fresh_context, given,
-    kinds::Kind,
+    kinds::{Kind, MAIL_NUDGE},
     notice::{self, Event},
     terminal::{Attention, NotNow, Seen},
     terminals::{self, TerminalRef, Terminals},
@@ -52,6 +52,13 @@ struct Offered {
     again: Instant,
 }
 
+/// How many messages came for an agent: into its mailbox, and into its place where they wait for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Arrived {
+    own: u64,
+    in_place: u64,
+}
+
 /// A question on the screen: what was there when it was asked.
 #[derive(Debug, Clone)]
 struct Question {
@@ -63,13 +70,13 @@ struct Question {
 pub async fn tend(tending: Tending) {
     let (Some(terminal), Some(mut seeing)) = (tending.terminals.get(tending.agent), tending.terminals.seen(tending.agent)) else { return };
     let mut written = tending.ctx.db.written();
-    let (mut offered, mut question) = (None, None);
+    let (mut offered, mut told_of, mut question) = (None, Arrived::default(), None);
     loop {
         let seen = *seeing.borrow_and_update();
         written.mark_unchanged();
         tending.question(&mut question, seen).await;
         let at_prompt = seen.attention == Some(Attention::AtPrompt);
-        let again = if at_prompt { tending.offer(&terminal, &mut seeing, &mut offered).await } else { None };
+        let again = if at_prompt { tending.speak(&terminal, &mut seeing, &mut offered, &mut told_of).await } else { None };
         tokio::select! {
             biased;
             changed = seeing.changed() => if changed.is_err() { return },
@@ -86,6 +93,49 @@ struct Waiting {
 }
 
 impl Tending {
+    /// Tells the agent of a task that waits for it, else of a message. Answers when to look again, where that follows from nothing
+    /// that happens.
+    async fn speak(
+        &self,
+        terminal: &TerminalRef,
+        seeing: &mut watch::Receiver<Seen>,
+        offered: &mut Option<Offered>,
+        told_of: &mut Arrived,
+    ) -> Option<Instant> {
+        let before = offered.map(|offered| offered.again);
+        let task = self.offer(terminal, seeing, offered).await;
+        if offered.map(|offered| offered.again) != before {
+            return task;
+        }
+        let message = self.tell_of_mail(terminal, told_of).await;
+        task.into_iter().chain(message).min()
+    }
+
+    /// Tells the agent that a message waits for it, once for each that comes; what it says is never typed.
+    async fn tell_of_mail(&self, terminal: &TerminalRef, told_of: &mut Arrived) -> Option<Instant> {
+        let (agent, config) = (self.agent, self.ctx.config.now());
+        if !config.agents_enabled {
+            return None;
+        }
+        let read = self.ctx.db.read(move |view| mail_waiting(view, agent)).await;
+        let (host, arrived) =
+            read.map_err(|failure| tracing::warn!(%agent, %failure, "what waits in a mailbox could not be read")).ok()??;
+        // What was taken over out of the place waits there no more.
+        told_of.in_place = told_of.in_place.min(arrived.in_place);
+        let is_new = arrived.own > told_of.own || arrived.in_place > told_of.in_place;
+        if !is_new || config.kinds.get(&host).is_none_or(|kind| kind.nudge.is_none()) {
+            return None;
+        }
+        match terminals::nudge(terminal, MAIL_NUDGE.to_owned()).await {
+            Ok(()) => {
+                tracing::info!(%agent, "an agent at its prompt was told of a message");
+                *told_of = arrived;
+                None
+            }
+            Err(not_now) => again_after(not_now, Instant::now()),
+        }
+    }
+
     /// Tells the agent of the task that waits for it, if one does. Answers when to look again, where that follows from
     /// nothing that happens.
     async fn offer(&self, terminal: &TerminalRef, seeing: &mut watch::Receiver<Seen>, offered: &mut Option<Offered>) -> Option<Instant> {
@@ -200,6 +250,19 @@ fn waiting(view: &View<'_>, place: PlaceId, agent: AgentId) -> Result<Option<(St
     let Some(task) = candidates.left.into_iter().next().or(candidates.waiting) else { return Ok(None) };
     let clears = fresh_context::is_wanted(view, &place, &task)? && !fresh_context::was_made(view, agent, task.id)?;
     Ok(Some((record.host, Waiting { task, clears })))
+}
+
+/// What has come for an agent, with its kind, while anything of it was never handed out.
+fn mail_waiting(view: &View<'_>, agent: AgentId) -> Result<Option<(String, Arrived)>, Failure> {
+    let Some(record) = view.agent(agent)?.filter(|record| record.ended.is_none()) else { return Ok(None) };
+    let own = view.mail_counts(&Recipient::Agent(agent))?;
+    let places = record.place.map(|place| view.mail_places(view.resolve(place)?)).transpose()?.unwrap_or_default();
+    let mut in_place = 0;
+    for place in places {
+        let waiting = view.mail_in(&Recipient::Place(place), Stage::Waiting, usize::MAX)?;
+        in_place += waiting.iter().filter(|placed| placed.mail.from != By::Agent(agent)).count() as u64;
+    }
+    Ok((own.waiting + in_place > 0).then_some((record.host, Arrived { own: own.all(), in_place })))
 }
 
 #[cfg(test)]

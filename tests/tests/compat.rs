@@ -26,8 +26,8 @@ use frith_store::{
     invariants,
     migrate::FORMAT,
     model::{
-        Assignee, By, CheckoutKind, EndHow, HostSession, MailCounts, Mailbox, Missed, OutboxEntry, Outcome, PlaceKind, ProcessRef, Schedule, Skip,
-        Stage, Status,
+        Assignee, By, CheckoutKind, EndHow, HostSession, MailCounts, Mailbox, Missed, OutboxEntry, Outcome, PlaceKind, ProcessRef,
+        Schedule, Skip, Stage, Status,
     },
     open::{Disk, Identity, Options, Store, file_backend},
     rows::Table,

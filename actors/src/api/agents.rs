@@ -328,7 +328,7 @@ pub struct LeftOut {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Inbox {
-    /// The mailbox of another agent, or of the place it works in; one's own when absent.
+    /// The mailbox of an agent, of a place, or of a person as `user@machine`, which marks nothing; one's own when absent.
     #[arg(value_name = "AGENT|PLACE")]
     pub mailbox: Option<AgentRef>,
     /// Only those that were not read.

@@ -288,6 +288,10 @@ pub fn look_into(view: &View<'_>, caller: &Caller, named: &AgentRef, request: &a
         Some(agent) => agents_mailbox(view, caller, view.require_agent(agent)?)?,
         None => match view.find_place(&PlaceRef(named.0.clone())) {
             Ok(place) => places_mailboxes(view, caller, &view.require_place(place)?)?,
+            // A person reads what was left for one, also under the name of a machine in whose place this one goes on.
+            Err(_) if named.0.contains('@') && matches!(caller.who, Who::Person(_)) => {
+                Boxes { whose: vec![Recipient::Person(named.0.clone())], ..Boxes::default() }
+            }
             Err(_) => agents_mailbox(view, caller, agent_handlers::find(view, named)?)?,
         },
     };

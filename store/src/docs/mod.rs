@@ -219,7 +219,7 @@ pub(crate) fn parse_record_key(key: &str) -> Option<(Writer, u64)> {
 /// A text as a document holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Text {
-    /// The text itself, up to [`INLINE_MOST`] bytes.
+    /// The text itself: up to [`INLINE_MOST`] bytes, and of a message all of it.
     Inline(String),
     /// A longer one, kept beside the store.
     Kept {

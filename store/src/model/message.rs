@@ -156,6 +156,11 @@ impl MailCounts {
         self.waiting + self.pushed
     }
 
+    /// All of them: it grows with each that comes.
+    pub fn all(self) -> u64 {
+        self.unread() + self.read
+    }
+
     /// The number for a stage.
     pub fn of_mut(&mut self, stage: Stage) -> &mut u64 {
         match stage {

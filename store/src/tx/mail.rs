@@ -3,7 +3,7 @@
 use super::Tx;
 use crate::{
     docs::{
-        About,
+        About, Text,
         log::{ChainEnd, Entry, Fact, SEGMENT_ENTRIES, add_entry, entry_hash, last_entry},
         outbox::Outgoing,
     },
@@ -42,7 +42,8 @@ impl Tx<'_> {
         let end = facts::chain_end(self.rows, Chain::Outbox, machine)?;
         let at = self.now.max(self.last_sent(end)?);
         let about = About::Outbox { machine, segment: end.segment() };
-        let text = self.text(&mail.text)?;
+        // A message is short and is never saved again, so it stands in the outbox itself, and one sync makes it durable.
+        let text = Text::Inline(mail.text.clone());
         let mut document = self.document_or_new(&about)?;
         let fact = Outgoing::Message { id: mail.id, from: by.clone(), to: mail.to.clone(), task: mail.task, text };
         let entry = Entry { number: end.entries, previous: end.hash, at, fact };
@@ -83,7 +84,7 @@ impl Tx<'_> {
     }
 
     fn mail_to_take(&self, agent: AgentId, most: usize, wanted: &dyn Fn(&Placed) -> bool) -> Result<Vec<OutboxEntry>, StoreError> {
-        let Some(record) = self.agent(agent)? else { return Ok(Vec::new()) };
+        let Some(record) = self.agent(agent)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
         let Some(place) = record.place.map(|place| self.resolve(place)).transpose()? else { return Ok(Vec::new()) };
         let launched = self.agent_in(place)?.map(|launched| launched.id);
         if !may_take(&record, launched) {
@@ -91,9 +92,14 @@ impl Tx<'_> {
         }
         let mut found = Vec::new();
         for place in self.mail_places(place)? {
-            // Own messages lie between, so what is looked at is not what is taken.
-            let waiting = self.mail_in(&Recipient::Place(place), Stage::Waiting, usize::MAX)?;
-            found.extend(waiting.into_iter().filter(|placed| placed.mail.from != By::Agent(agent) && wanted(placed)));
+            let mut left = most;
+            self.each_mail_in(&Recipient::Place(place), Stage::Waiting, &mut |placed| {
+                if placed.mail.from != By::Agent(agent) && wanted(&placed) {
+                    found.push(placed);
+                    left -= 1;
+                }
+                left > 0
+            })?;
         }
         found.sort_by_key(Placed::order);
         Ok(found.into_iter().take(most).map(|placed| placed.mail.entry).collect())

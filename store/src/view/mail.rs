@@ -113,17 +113,19 @@ impl View<'_> {
         self.each(entries)
     }
 
-    /// By what the last message of a mailbox is sorted that was not handed out.
+    /// Each message of a mailbox that is at one stage, oldest first; `take` says whether more are wanted.
     ///
     /// # Errors
     /// The rows cannot be read.
-    pub fn last_waiting(&self, whose: &Recipient) -> Result<Option<MailOrder>, StoreError> {
-        let mut last = None;
-        scan_prefix(self.rows, Table::Views, &whose_key(Space::Mailbox, whose).byte(Stage::Waiting as u8), &mut |key, _| {
-            last = entry_at_end(key);
-            Ok(Scan::On)
-        })?;
-        Ok(last.map(|entry| self.mail_at(entry)).transpose()?.flatten().map(|placed| placed.order()))
+    pub fn each_mail_in(&self, whose: &Recipient, stage: Stage, take: &mut dyn FnMut(Placed) -> bool) -> Result<(), StoreError> {
+        for rest in self.keys(&whose_key(Space::Mailbox, whose).byte(stage as u8))? {
+            if let Some(placed) = entry_at_end(&rest).map(|entry| self.readable(entry)).transpose()?.flatten()
+                && !take(placed)
+            {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The messages of a mailbox that were read, the latest first; `take` says whether more are wanted.
