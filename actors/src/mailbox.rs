@@ -182,12 +182,13 @@ impl MailboxState {
         if self.look().await?.in_place {
             self.take_over(wanted.limit, Some(wanted.clone())).await?;
         }
-        let boxes = Boxes::of(self.mailbox.clone(), self.messages_in_hand());
+        let (boxes, mailbox) = (Boxes::of(self.mailbox.clone(), self.messages_in_hand()), self.mailbox.clone());
         let (here, now) = (self.db.store().machine(), self.db.now());
         let (unread, letters) = self
             .db
             .read(move |view| {
                 let (found, more) = found(view, &boxes, &wanted, now)?;
+                let more = more + left_in_place(view, &mailbox, &wanted)?;
                 let unread: Vec<_> = found.iter().filter(|placed| placed.at.stage != Stage::Read).cloned().collect();
                 Ok((unread, Letters { messages: letters(view, found, here, now)?, more }))
             })
@@ -296,6 +297,12 @@ fn look(view: &View<'_>, mailbox: &Mailbox, in_hand: &BTreeSet<OutboxEntry>, her
         Mailbox::Person(_) => false,
     };
     Ok(Found { waiting, count, all: counts.all(), in_place })
+}
+
+/// How much waits in an agent's place that it could take over and did not.
+fn left_in_place(view: &View<'_>, mailbox: &Mailbox, wanted: &Wanted) -> Result<u64, Failure> {
+    let Mailbox::Agent(agent) = mailbox else { return Ok(0) };
+    Ok(view.mail_to_take(*agent, usize::MAX, &|placed| wanted.is_about(placed))?.len() as u64)
 }
 
 /// Whether anything waits in an agent's place that it might take over.

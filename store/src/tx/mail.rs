@@ -11,7 +11,7 @@ use crate::{
     facts::{self, Beyond, Chain},
     id::{AgentId, MessageId, TaskId},
     model::{By, Mailbox, OutboxEntry, Recipient, Stage},
-    rules::{mail::is_done_with, mailbox::may_take},
+    rules::mail::is_done_with,
     time::Timestamp,
     view::Placed,
 };
@@ -68,41 +68,19 @@ impl Tx<'_> {
         Ok(beyond.map(|beyond| beyond.at).unwrap_or_default())
     }
 
-    /// Lets an agent take over what waits for whoever works in its place, oldest first and up to `most`, where `wanted` says so:
-    /// neither what it sent itself nor anything while another is to have it. Answers how many it took.
+    /// Lets an agent take over what waits for whoever works in its place, as [`crate::view::View::mail_to_take`] has it. Answers how
+    /// many it took.
     ///
     /// # Errors
     /// Something could not be read or written.
     pub fn take_mail(&mut self, agent: AgentId, most: usize, wanted: &dyn Fn(&Placed) -> bool) -> Result<usize, StoreError> {
-        let taking = self.mail_to_take(agent, most, wanted)?;
+        let taking: Vec<_> = self.mail_to_take(agent, most, wanted)?.into_iter().map(|placed| placed.mail.entry).collect();
         if taking.is_empty() {
             return Ok(0);
         }
         let count = taking.len();
         self.append(Fact::Took { agent, messages: taking })?;
         Ok(count)
-    }
-
-    fn mail_to_take(&self, agent: AgentId, most: usize, wanted: &dyn Fn(&Placed) -> bool) -> Result<Vec<OutboxEntry>, StoreError> {
-        let Some(record) = self.agent(agent)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
-        let Some(place) = record.place.map(|place| self.resolve(place)).transpose()? else { return Ok(Vec::new()) };
-        let launched = self.agent_in(place)?.map(|launched| launched.id);
-        if !may_take(&record, launched) {
-            return Ok(Vec::new());
-        }
-        let mut found = Vec::new();
-        for place in self.mail_places(place)? {
-            let mut left = most;
-            self.each_mail_in(&Recipient::Place(place), Stage::Waiting, &mut |placed| {
-                if placed.mail.from != By::Agent(agent) && wanted(&placed) {
-                    found.push(placed);
-                    left -= 1;
-                }
-                left > 0
-            })?;
-        }
-        found.sort_by_key(Placed::order);
-        Ok(found.into_iter().take(most).map(|placed| placed.mail.entry).collect())
     }
 
     /// Says that messages were handed to the one whose mailbox they are in: pushed, or returned because that one asked. Those

@@ -7,6 +7,7 @@ use crate::{
     id::{AgentId, MachineId, MessageId, PlaceId},
     model::{By, Mail, MailCounts, MailEvent, OutboxEntry, Recipient, Stage, Standing},
     rows::{Key, Scan, Table, decode, get_as, scan_prefix},
+    rules::mailbox::may_take,
     time::Timestamp,
 };
 
@@ -152,6 +153,34 @@ impl View<'_> {
     pub fn mail_places(&self, place: PlaceId) -> Result<Vec<PlaceId>, StoreError> {
         let merged = self.ids(&Space::MergedInto.key().bytes(place.as_bytes()), Space::MergedInto)?;
         Ok(std::iter::once(place).chain(merged.into_iter().map(PlaceId::from_bytes)).collect())
+    }
+
+    /// What an agent may take over of what waits for whoever works in its place, oldest first and up to `most`, where `wanted` says
+    /// so: neither what it sent itself nor anything while another is to have it.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn mail_to_take(&self, agent: AgentId, most: usize, wanted: &dyn Fn(&Placed) -> bool) -> Result<Vec<Placed>, StoreError> {
+        let Some(record) = self.agent(agent)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
+        let Some(place) = record.place.map(|place| self.resolve(place)).transpose()? else { return Ok(Vec::new()) };
+        let launched = self.agent_in(place)?.map(|launched| launched.id);
+        if !may_take(&record, launched) {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for place in self.mail_places(place)? {
+            let mut left = most;
+            self.each_mail_in(&Recipient::Place(place), Stage::Waiting, &mut |placed| {
+                if placed.mail.from != By::Agent(agent) && wanted(&placed) {
+                    found.push(placed);
+                    left -= 1;
+                }
+                left > 0
+            })?;
+        }
+        found.sort_by_key(Placed::order);
+        found.truncate(most);
+        Ok(found)
     }
 
     pub(crate) fn mail_at(&self, entry: OutboxEntry) -> Result<Option<Placed>, StoreError> {
