@@ -1,22 +1,34 @@
 //! Who calls, and what they may touch. Established from the kernel's word for the calling process, never from a field.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use frith_store::{
     error::{Failure, StoreError},
-    id::{AgentId, MachineId, PlaceId, PlaceRef},
-    model::{By, Place, PlaceKind, Task},
+    hosts::{is_place_of_people, is_shell},
+    id::{AgentId, MachineId, PlaceId, PlaceRef, Prefix},
+    model::{By, HostSession, Place, PlaceKind, Task},
     refusal::Refusal,
-    rules::{moves::Standing, named},
+    rules::{
+        link::{Above, Program},
+        moves::Standing,
+        named,
+    },
     text::PathText,
     view::View,
 };
 
 use crate::{
-    api::{Askers, Effect, OperationInfo},
+    api::{Askers, Effect, OperationInfo, agents::LinkedBy},
+    call::Claims,
     env::process::{AGENT_VARIABLE, EnvMark, Pid, ProcessFacts, ProcessRef, Processes},
+    roster::Member,
 };
 
 /// How many processes above a caller are looked at.
 const ANCESTORS: usize = 64;
+
+/// The operations that speak for the caller itself: whoever names another agent in its environment is not answered as a person.
+const FOR_ITSELF: &[&str] = &["agents.whoami", "agents.setStatus", "agents.send", "agents.inbox"];
 
 /// What a launched agent's processes carry in their environment.
 pub fn mark(agent: AgentId) -> EnvMark {
@@ -39,6 +51,8 @@ pub enum Who {
     },
     /// A process that cannot be placed: it only reads.
     Unplaced,
+    /// One of several agents that share a process, and nothing tells which: it only reads.
+    OneOf(Vec<AgentId>),
 }
 
 /// A caller with where it stands.
@@ -46,43 +60,164 @@ pub enum Who {
 pub struct Caller {
     /// Who it is.
     pub who: Who,
+    /// How that was told.
+    pub linked_by: LinkedBy,
+    /// The agent that its environment names and that it does not belong to.
+    pub other: Option<String>,
     /// The folder it stands in.
     pub folder: Option<PathText>,
     /// The machine it calls on, which is this one.
     pub here: MachineId,
 }
 
-/// An agent of this machine that has not ended.
-#[derive(Debug, Clone)]
-pub struct RunningAgent {
-    /// Its id.
-    pub id: AgentId,
-    /// Its place; none when its folder is in none.
-    pub place: Option<PlaceId>,
-    /// Whether that is the supervisor workspace.
-    pub oversees: bool,
-    /// Its process, once that is known.
-    pub process: Option<ProcessRef>,
+/// What callers are told apart by.
+pub struct Asking<'a> {
+    /// The processes of this machine.
+    pub processes: &'a dyn Processes,
+    /// The agents of this machine that have not ended.
+    pub members: &'a [Arc<Member>],
+    /// Processes that were linked to agents that they are not below.
+    pub links: &'a BTreeMap<ProcessRef, AgentId>,
+    /// What the caller's environment says.
+    pub claims: &'a Claims,
+    /// This node's own process.
+    pub own: u32,
+    /// The user.
+    pub user: &'a str,
 }
 
-/// Tells who the process `pid` is: the agent whose process is the caller or the nearest above it, or whose mark the
-/// caller carries, as one that was started a moment ago or that left its parents; else the person. What descends from
-/// this node, `own`, and is no known agent's cannot be placed.
-pub fn identify(processes: &dyn Processes, running: &[RunningAgent], pid: Option<Pid>, own: u32, user: &str) -> Who {
-    let person = || Who::Person(user.to_owned());
-    let Some(pid) = pid else { return Who::Unplaced };
-    if running.is_empty() {
-        return person();
+/// Who was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identified {
+    /// Who it is.
+    pub who: Who,
+    /// How that was told.
+    pub linked_by: LinkedBy,
+    /// The agent that the caller's environment names and that it does not belong to.
+    pub other: Option<String>,
+}
+
+/// Tells who the process `pid` is: the agent whose process, or whose host's, is the caller or the nearest above it; one that was
+/// launched and left its parents by the session of its terminal, and one that was started a moment ago by its mark; else the person.
+/// Where several agents share that process, what the environment says chooses among exactly those. What descends from this node and
+/// is no known agent's cannot be placed, nor can what names a living agent that it is not below.
+pub fn identify(asking: &Asking<'_>, pid: Option<Pid>) -> Identified {
+    let nobody = |who| Identified { who, linked_by: LinkedBy::Process, other: None };
+    let Some(pid) = pid else { return nobody(Who::Unplaced) };
+    if asking.members.is_empty() {
+        return Identified { other: asking.claims.agent.clone(), ..nobody(Who::Person(asking.user.to_owned())) };
     }
-    let Ok(Some(itself)) = processes.facts(pid) else { return Who::Unplaced };
-    let line: Vec<ProcessFacts> = std::iter::once(itself).chain(processes.ancestors(pid, ANCESTORS)).collect();
-    let is_process = |agent: &&RunningAgent, facts: &ProcessFacts| agent.process.as_ref() == Some(&facts.process);
-    let nearest = line.iter().find_map(|facts| running.iter().find(|agent| is_process(agent, facts)));
-    match nearest.or_else(|| running.iter().find(|agent| processes.carries(pid, &mark(agent.id)))) {
-        Some(agent) => Who::Agent { id: agent.id, place: agent.place, oversees: agent.oversees },
-        None if line.iter().any(|facts| facts.process.pid == own) => Who::Unplaced,
-        None => person(),
+    let Ok(Some(itself)) = asking.processes.facts(pid) else { return nobody(Who::Unplaced) };
+    let line: Vec<ProcessFacts> = std::iter::once(itself).chain(asking.processes.ancestors(pid, ANCESTORS)).collect();
+    let (found, linked_by) = asking.found(&line);
+    let other = asking.other(&line, &found);
+    match found.as_slice() {
+        [] if line.iter().any(|facts| facts.process.pid == asking.own) => nobody(Who::Unplaced),
+        [] => Identified { who: asking.without_agent(), other, ..nobody(Who::Unplaced) },
+        [one] => Identified { who: agent(one), linked_by, other },
+        several => match asking.chosen(several) {
+            Some((one, linked_by)) => Identified { who: agent(one), linked_by, other },
+            None => nobody(Who::OneOf(several.iter().map(|member| member.id).collect())),
+        },
     }
+}
+
+fn agent(member: &Member) -> Who {
+    Who::Agent { id: member.id, place: member.place, oversees: member.oversees }
+}
+
+impl<'a> Asking<'a> {
+    /// The main agents that the caller may be.
+    fn found(&self, line: &[ProcessFacts]) -> (Vec<&'a Member>, LinkedBy) {
+        let nearest = line.iter().map(|facts| self.at(&facts.process)).find(|found| !found.is_empty());
+        if let Some(found) = nearest {
+            return (found, LinkedBy::Process);
+        }
+        let is_linked = |member: &&Member| line.first().is_some_and(|itself| self.links.get(&itself.process) == Some(&member.id));
+        if let Some(member) = self.mains().find(is_linked) {
+            return (vec![member], LinkedBy::Folder);
+        }
+        if let Some(member) =
+            line.first().and_then(|itself| self.mains().find(|member| is_session_of(self.processes, member, itself.session)))
+        {
+            return (vec![member], LinkedBy::Process);
+        }
+        let is_below_node = line.iter().any(|facts| facts.process.pid == self.own);
+        let marked = |member: &&Member| {
+            let pid = line.first().map(|itself| Pid::new(itself.process.pid));
+            member.is_launched && is_below_node && pid.is_some_and(|pid| self.processes.carries(pid, &mark(member.id)))
+        };
+        (self.mains().find(marked).into_iter().collect(), LinkedBy::Launch)
+    }
+
+    fn mains(&self) -> impl Iterator<Item = &'a Member> {
+        self.members.iter().map(|member| &**member).filter(|member| member.is_main())
+    }
+
+    fn at(&self, process: &ProcessRef) -> Vec<&'a Member> {
+        self.mains().filter(|member| member.is_process(process)).collect()
+    }
+
+    /// The one that the environment chooses. The session that its host names wins: a session that was forked off another has that
+    /// one's variable, and its own session.
+    fn chosen(&self, among: &[&'a Member]) -> Option<(&'a Member, LinkedBy)> {
+        let by_session = among.iter().find(|member| self.names_session(member));
+        let by_id = || among.iter().find(|member| self.claims.agent.as_ref().is_some_and(|given| begins(given, member.id)));
+        by_session.map(|member| (*member, LinkedBy::Session)).or_else(|| by_id().map(|member| (*member, LinkedBy::Variable)))
+    }
+
+    fn names_session(&self, member: &Member) -> bool {
+        member.session.as_ref().is_some_and(|session| session.id.is_some() && self.claims.sessions.contains(session))
+    }
+
+    /// What the environment names, if none of the agents above the caller is that, nor a sub-agent of theirs, and the caller's own
+    /// session does not say otherwise.
+    fn other(&self, line: &[ProcessFacts], found: &[&Member]) -> Option<String> {
+        let given = self.claims.agent.as_ref()?;
+        let is_above =
+            |member: &Member| found.iter().any(|one| one.id == member.id) || line.iter().any(|facts| member.is_process(&facts.process));
+        let parent = |member: &Member| self.members.iter().find(|one| Some(one.id) == member.parent).is_some_and(|parent| is_above(parent));
+        let is_own = self.members.iter().any(|member| begins(given, member.id) && (is_above(member) || parent(member)));
+        let says_session = found.iter().any(|member| self.names_session(member));
+        (!is_own && !says_session).then(|| given.clone())
+    }
+
+    /// Whom a caller is that is below no agent: nobody when it names a living one all the same, as one that copied its token.
+    fn without_agent(&self) -> Who {
+        let is_living = |given: &String| self.members.iter().any(|member| begins(given, member.id));
+        if self.claims.agent.as_ref().is_some_and(is_living) { Who::Unplaced } else { Who::Person(self.user.to_owned()) }
+    }
+}
+
+/// Whether a process of this session of the system belongs to a launched agent: a terminal's process leads its session, and its
+/// number is taken for as long as one of them runs. Another process with that number leads another session.
+pub fn is_session_of(processes: &dyn Processes, member: &Member, session: u32) -> bool {
+    let leads = |terminal: &ProcessRef| match processes.facts(Pid::new(session)) {
+        Ok(Some(facts)) => facts.process == *terminal,
+        _ => true,
+    };
+    member.terminal.as_ref().is_some_and(|terminal| terminal.pid == session && leads(terminal))
+}
+
+fn begins(given: &str, id: AgentId) -> bool {
+    Prefix::parse(given).is_ok_and(|prefix| prefix.matches(id.as_bytes()))
+}
+
+/// The processes above one, nearest first, with what each is. Nothing above this node belongs to a host.
+pub fn above(processes: &dyn Processes, pid: Pid, own: u32) -> Vec<Above> {
+    let what = |facts: &ProcessFacts| match facts.executable.to_str() {
+        _ if facts.process.pid == own => Program::PlaceOfPeople,
+        Some(name) if is_shell(name) => Program::Shell,
+        Some(name) if is_place_of_people(name) => Program::PlaceOfPeople,
+        _ => Program::Other,
+    };
+    let line = processes.ancestors(pid, ANCESTORS);
+    line.into_iter().map(|facts| Above { program: what(&facts), process: facts.process }).collect()
+}
+
+/// Whether a session that the environment names is one of this host.
+pub fn named_session<'a>(claims: &'a Claims, host: &str) -> Option<&'a HostSession> {
+    claims.sessions.iter().find(|session| session.host == host && session.id.is_some())
 }
 
 impl Caller {
@@ -91,7 +226,7 @@ impl Caller {
         match &self.who {
             Who::Person(name) => By::Person(name.clone()),
             Who::Agent { id, .. } => By::Agent(*id),
-            Who::Unplaced => By::Node,
+            Who::Unplaced | Who::OneOf(_) => By::Node,
         }
     }
 
@@ -111,13 +246,30 @@ impl Caller {
     /// The refusal that says who may.
     pub fn may_ask(&self, info: &OperationInfo) -> Result<(), Refusal> {
         let persons_only = || Refusal::PersonsOnly { what: format!("ask for `{}`", info.name) };
+        if FOR_ITSELF.contains(&info.name) {
+            self.require_itself()?;
+        }
         match (&self.who, info.askers) {
             (Who::Person(_), _) | (Who::Agent { .. }, Askers::Everyone) => Ok(()),
             (Who::Agent { oversees: true, .. }, Askers::Overseers) => Ok(()),
-            (Who::Unplaced, Askers::Everyone) if info.effect == Effect::Reads => Ok(()),
-            (Who::Unplaced, _) => Err(Refusal::UnplacedCaller),
+            (Who::Unplaced | Who::OneOf(_), Askers::Everyone) if info.effect == Effect::Reads => Ok(()),
+            (Who::Unplaced, _) => Err(self.other_agent().unwrap_or(Refusal::UnplacedCaller)),
+            (Who::OneOf(agents), _) => Err(Refusal::SeveralAgents { agents: agents.clone() }),
             (Who::Agent { .. }, _) => Err(persons_only()),
         }
+    }
+
+    /// What speaks for the caller is asked for by the agent that it is, and by a person whose environment names none.
+    fn require_itself(&self) -> Result<(), Refusal> {
+        match (&self.who, self.other_agent()) {
+            (Who::OneOf(agents), _) => Err(Refusal::SeveralAgents { agents: agents.clone() }),
+            (_, Some(refusal)) => Err(refusal),
+            _ => Ok(()),
+        }
+    }
+
+    fn other_agent(&self) -> Option<Refusal> {
+        self.other.clone().map(|given| Refusal::OtherAgent { given })
     }
 
     /// The place that is meant: the one named, else an agent's own, else the one whose folder the caller stands in.
@@ -128,7 +280,7 @@ impl Caller {
         let id = match (named, &self.who) {
             (Some(named), _) => find(view, named)?,
             (None, Who::Agent { place: Some(place), .. }) => *place,
-            (None, Who::Agent { place: None, .. }) => return Err(self.no_place()),
+            (None, Who::Agent { place: None, .. }) => return Err(self.no_own_place()),
             (None, _) => self.place_here(view)?,
         };
         let place = view.require_place(id)?;
@@ -145,6 +297,10 @@ impl Caller {
         Refusal::NoPlaceHere { folder: self.folder.clone().unwrap_or_default() }.into()
     }
 
+    fn no_own_place(&self) -> Failure {
+        Refusal::NoOwnPlace { folder: self.folder.clone().unwrap_or_default() }.into()
+    }
+
     /// Whether the caller may see and touch what is in a place: an agent only its own, a merged fork's being its
     /// parent's.
     ///
@@ -156,7 +312,7 @@ impl Caller {
                 let own = view.require_place(own)?;
                 Err(Refusal::OutsidePlace { place: named(&own) }.into())
             }
-            Who::Agent { place: None, .. } if !self.may_see(place.id) => Err(self.no_place()),
+            Who::Agent { place: None, .. } if !self.may_see(place.id) => Err(self.no_own_place()),
             _ => Ok(()),
         }
     }
@@ -208,13 +364,21 @@ pub fn parent_of(view: &View<'_>, place: &Place) -> Result<Option<Place>, StoreE
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, ffi::OsString, path::Path};
+    use std::{ffi::OsString, path::Path};
+
+    use frith_store::{
+        model::{Agent, Sighting},
+        time::Timestamp,
+    };
 
     use super::*;
     use crate::env::process::{CommandError, Launch, Pending, ProbeError, ProcessSignal, RunningProcess, StartError, TerminalSize};
 
-    /// A table of processes: pid to parent and mark.
-    struct Table(BTreeMap<u32, (u32, Option<AgentId>)>);
+    /// A process of a table: its parent, the session of the system that it is in, and the mark it carries.
+    struct Row(u32, u32, Option<u8>);
+
+    /// A table of processes, by number.
+    struct Table(BTreeMap<u32, Row>);
 
     impl Processes for Table {
         fn find_command(&self, command: OsString, _: OsString) -> Pending<Result<std::path::PathBuf, CommandError>> {
@@ -225,14 +389,15 @@ mod tests {
         }
         fn facts(&self, pid: Pid) -> Result<Option<ProcessFacts>, ProbeError> {
             let found = self.0.get(&pid.get());
-            Ok(found.map(|(parent, _)| ProcessFacts {
+            Ok(found.map(|Row(parent, session, _)| ProcessFacts {
                 process: process(pid.get()),
                 parent: Some(Pid::new(*parent)),
+                session: *session,
                 executable: "x".into(),
             }))
         }
         fn carries(&self, pid: Pid, wanted: &EnvMark) -> bool {
-            self.0.get(&pid.get()).and_then(|(_, agent)| *agent).is_some_and(|agent| mark(agent) == *wanted)
+            self.0.get(&pid.get()).and_then(|Row(.., marked)| *marked).is_some_and(|n| mark(id(n)) == *wanted)
         }
         fn working_in(&self, _: &Path) -> Result<Vec<ProcessFacts>, ProbeError> {
             Ok(vec![])
@@ -245,72 +410,195 @@ mod tests {
         }
     }
 
+    fn id(n: u8) -> AgentId {
+        AgentId::from_bytes([n; 16])
+    }
+
     fn process(pid: u32) -> ProcessRef {
         ProcessRef { pid, started: format!("boot/{pid}") }
     }
 
-    fn agent(n: u8, process: Option<ProcessRef>) -> RunningAgent {
-        RunningAgent { id: AgentId::from_bytes([n; 16]), place: Some(PlaceId::from_bytes([n; 16])), oversees: false, process }
+    fn member(n: u8) -> Member {
+        let agent = Agent {
+            id: id(n),
+            host: "claude".into(),
+            model: None,
+            session: Some(session(&format!("s-{n}"))),
+            parent: None,
+            machine: MachineId::from_bytes([1; 8]),
+            place: Some(PlaceId::from_bytes([n; 16])),
+            folder: None,
+            started: Timestamp::default(),
+            ended: None,
+            launch: None,
+        };
+        Member::of(&agent, None)
     }
 
-    /// 10 is the node, 20 and 30 are agents under it, 21 and 22 are below the first, 40 is a person's shell.
+    fn launched(n: u8, terminal: Option<u32>) -> Member {
+        Member { is_launched: true, terminal: terminal.map(process), ..member(n) }
+    }
+
+    fn registered(n: u8, pid: u32) -> Member {
+        Member { sighting: Sighting { process: Some(process(pid)), ..Sighting::default() }, ..member(n) }
+    }
+
+    fn session(id: &str) -> HostSession {
+        HostSession { host: "claude".into(), id: Some(id.into()), sub_agent: None }
+    }
+
+    /// 10 is the node, 20 and 30 are agents in terminals under it, 21 and 22 are below the first; 31 left its parents within the
+    /// second's terminal, 32 has its mark and nothing else. 40 is a person's shell, 50 a host that was started from it, 51 its shell.
     fn table() -> Table {
-        let marked = |n: u8| Some(AgentId::from_bytes([n; 16]));
         Table(BTreeMap::from([
-            (10, (1, None)),
-            (20, (10, marked(2))),
-            (21, (20, None)),
-            (22, (21, None)),
-            (30, (10, marked(3))),
-            (31, (1, marked(3))),
-            (40, (1, None)),
-            (41, (40, None)),
+            (10, Row(1, 10, None)),
+            (20, Row(10, 20, Some(2))),
+            (21, Row(20, 20, None)),
+            (22, Row(21, 20, None)),
+            (30, Row(10, 30, Some(3))),
+            (31, Row(1, 30, Some(3))),
+            (32, Row(1, 32, Some(3))),
+            (40, Row(1, 40, None)),
+            (41, Row(40, 40, None)),
+            (50, Row(40, 40, None)),
+            (51, Row(50, 40, None)),
         ]))
     }
 
-    fn who(running: &[RunningAgent], pid: Option<u32>) -> Who {
-        identify(&table(), running, pid.map(Pid::new), 10, "ada")
+    fn asked(members: Vec<Member>, pid: Option<u32>, claims: &Claims) -> Identified {
+        let members: Vec<_> = members.into_iter().map(Arc::new).collect();
+        let (processes, links) = (table(), BTreeMap::from([(process(41), id(9))]));
+        let asking = Asking { processes: &processes, members: &members, links: &links, claims, own: 10, user: "ada" };
+        identify(&asking, pid.map(Pid::new))
+    }
+
+    fn who(members: Vec<Member>, pid: u32) -> Who {
+        asked(members, Some(pid), &Claims::default()).who
+    }
+
+    fn claiming(agent: Option<String>, sessions: &[&str]) -> Claims {
+        Claims { agent, sessions: sessions.iter().map(|id| session(id)).collect() }
     }
 
     fn is_agent(who: &Who, n: u8) -> bool {
-        matches!(who, Who::Agent { id, .. } if *id == AgentId::from_bytes([n; 16]))
+        matches!(who, Who::Agent { id: found, .. } if *found == id(n))
+    }
+
+    fn ada() -> Who {
+        Who::Person("ada".into())
     }
 
     #[test]
-    fn a_process_below_an_agent_is_that_agent_and_a_persons_shell_is_the_person() {
-        let running = [agent(2, Some(process(20))), agent(3, Some(process(30)))];
-        for (pid, n) in [(20, 2), (22, 2), (30, 3)] {
-            assert!(is_agent(&who(&running, Some(pid)), n), "{pid}");
+    fn a_process_below_an_agent_is_that_agent_and_the_shell_it_was_started_from_is_the_persons() {
+        let members = || vec![launched(2, Some(20)), launched(3, Some(30)), registered(5, 50)];
+        for (pid, n) in [(20, 2), (22, 2), (30, 3), (50, 5), (51, 5)] {
+            assert!(is_agent(&who(members(), pid), n), "{pid}");
         }
-        assert_eq!(who(&running, Some(41)), Who::Person("ada".into()));
+        assert_eq!(who(members(), 40), ada());
     }
 
     #[test]
-    fn the_mark_tells_an_agent_that_was_just_started_and_one_that_left_its_parents() {
-        let running = [agent(2, None), agent(3, Some(process(30)))];
-        assert!(is_agent(&who(&running, Some(20)), 2), "its process is not noted yet");
-        assert!(is_agent(&who(&running, Some(31)), 3), "it belongs to nobody any more");
+    fn an_agent_that_was_just_started_is_known_by_its_mark_and_one_that_left_its_parents_by_its_terminal() {
+        let members = || vec![launched(2, None), launched(3, Some(30))];
+        assert!(is_agent(&who(members(), 20), 2), "its process is not noted yet");
+        assert!(is_agent(&who(members(), 31), 3), "it belongs to nobody any more");
     }
 
     #[test]
-    fn c31_a_recycled_pid_and_an_unknown_child_of_the_node_are_nobody() {
+    fn c31_a_recycled_pid_a_copied_mark_and_an_unknown_child_of_the_node_are_no_agent() {
         let recycled = ProcessRef { pid: 40, started: "boot/39".into() };
-        assert_eq!(who(&[agent(4, Some(recycled))], Some(41)), Who::Person("ada".into()));
-        assert_eq!(who(&[agent(4, None)], Some(21)), Who::Unplaced, "below the node and of no known agent");
-        assert_eq!(who(&[agent(4, None)], Some(99)), Who::Unplaced, "gone");
-        assert_eq!(who(&[], None), Who::Unplaced);
+        assert_eq!(who(vec![Member { terminal: Some(recycled), ..launched(4, None) }], 41), ada());
+        assert_eq!(who(vec![launched(3, Some(30))], 32), ada(), "the mark counts below the node alone");
+        assert_eq!(who(vec![launched(4, None)], 21), Who::Unplaced, "below the node and of no known agent");
+        assert_eq!(who(vec![launched(4, None)], 99), Who::Unplaced, "gone");
+        assert_eq!(asked(vec![], None, &Claims::default()).who, Who::Unplaced);
+    }
+
+    #[test]
+    fn c31_whoever_names_an_agent_that_is_not_above_it_is_nobody_or_told_so() {
+        let members = || vec![registered(5, 50), registered(6, 22)];
+        let beside = asked(members(), Some(40), &claiming(Some(id(5).to_string()), &[]));
+        assert_eq!((beside.who, beside.other), (Who::Unplaced, Some(id(5).to_string())));
+        let unknown = asked(members(), Some(40), &claiming(Some("ffff".into()), &[]));
+        assert_eq!((unknown.who, unknown.other), (ada(), Some("ffff".into())));
+        let nobody_lives = asked(vec![], Some(40), &claiming(Some("ffff".into()), &[]));
+        assert_eq!((nobody_lives.who, nobody_lives.other), (ada(), Some("ffff".into())));
+        let anothers = asked(members(), Some(51), &claiming(Some(id(6).to_string()), &[]));
+        assert!(is_agent(&anothers.who, 5) && anothers.other.is_some(), "the kernel's word counts, and the claim is refused");
+    }
+
+    #[test]
+    fn what_an_agent_inherits_from_one_above_it_is_no_claim() {
+        let members = vec![registered(2, 20), registered(3, 21)];
+        let inner = asked(members, Some(22), &claiming(Some(id(2).short()), &[]));
+        assert!(is_agent(&inner.who, 3) && inner.other.is_none());
+    }
+
+    #[test]
+    fn c02_of_several_agents_in_one_process_only_the_environment_chooses_and_without_it_none_is_taken() {
+        let members = || vec![registered(5, 50), registered(6, 50)];
+        assert_eq!(who(members(), 51), Who::OneOf(vec![id(5), id(6)]));
+        let by_id = asked(members(), Some(51), &claiming(Some(id(6).short()), &[]));
+        assert!(is_agent(&by_id.who, 6) && by_id.linked_by == LinkedBy::Variable);
+        let by_session = asked(members(), Some(51), &claiming(None, &["s-5"]));
+        assert!(is_agent(&by_session.who, 5) && by_session.linked_by == LinkedBy::Session);
+        let others = asked(members(), Some(51), &claiming(None, &["s-9"]));
+        assert_eq!(others.who, Who::OneOf(vec![id(5), id(6)]));
+    }
+
+    #[test]
+    fn a_forked_session_has_its_originals_variable_and_is_itself() {
+        let members = || vec![registered(5, 50), registered(6, 50), registered(7, 22)];
+        let beside = asked(members(), Some(51), &claiming(Some(id(5).to_string()), &["s-6"]));
+        assert!(is_agent(&beside.who, 6), "both in one process");
+        let elsewhere = asked(vec![registered(5, 50), registered(7, 22)], Some(51), &claiming(Some(id(7).to_string()), &["s-5"]));
+        assert!(is_agent(&elsewhere.who, 5) && elsewhere.other.is_none(), "the original runs elsewhere");
+    }
+
+    #[test]
+    fn a_process_that_was_linked_to_an_agent_is_that_agent() {
+        let linked = asked(vec![Member { is_told: true, ..registered(9, 22) }], Some(41), &Claims::default());
+        assert!(is_agent(&linked.who, 9));
+    }
+
+    fn caller(who: Who) -> Caller {
+        Caller { who, linked_by: LinkedBy::Process, other: None, folder: None, here: MachineId::from_bytes([1; 8]) }
+    }
+
+    fn info(name: &str) -> &'static OperationInfo {
+        crate::api::TABLE.iter().find(|info| info.name == name).unwrap()
     }
 
     #[test]
     fn an_unplaced_caller_reads_and_an_agent_is_kept_from_what_is_a_persons() {
-        let caller = |who| Caller { who, folder: None, here: MachineId::from_bytes([1; 8]) };
-        let info = |name: &str| crate::api::TABLE.iter().find(|info| info.name == name).unwrap();
-        let agent = |oversees| Who::Agent { id: AgentId::from_bytes([2; 16]), place: Some(PlaceId::from_bytes([2; 16])), oversees };
+        let agent = |oversees| Who::Agent { id: id(2), place: Some(PlaceId::from_bytes([2; 16])), oversees };
         assert!(caller(Who::Unplaced).may_ask(info("task.list")).is_ok());
         assert_eq!(caller(Who::Unplaced).may_ask(info("task.next")), Err(Refusal::UnplacedCaller));
         assert!(caller(agent(false)).may_ask(info("task.next")).is_ok());
         assert!(matches!(caller(agent(false)).may_ask(info("workspace.fork")), Err(Refusal::PersonsOnly { .. })));
         assert!(caller(agent(true)).may_ask(info("workspace.fork")).is_ok());
         assert!(matches!(caller(agent(true)).may_ask(info("agent.attach")), Err(Refusal::PersonsOnly { .. })));
+    }
+
+    #[test]
+    fn g01_nobody_speaks_for_an_agent_that_it_is_not() {
+        let one_of = caller(Who::OneOf(vec![id(2), id(3)]));
+        assert!(one_of.may_ask(info("task.list")).is_ok());
+        for name in ["task.next", "agents.whoami", "agents.setStatus"] {
+            assert_eq!(one_of.may_ask(info(name)), Err(Refusal::SeveralAgents { agents: vec![id(2), id(3)] }), "{name}");
+        }
+        for who in [ada(), Who::Unplaced] {
+            let other = Caller { other: Some("abcd".into()), ..caller(who) };
+            assert_eq!(other.may_ask(info("agents.whoami")), Err(Refusal::OtherAgent { given: "abcd".into() }));
+        }
+        let person = Caller { other: Some("abcd".into()), ..caller(ada()) };
+        assert!(person.may_ask(info("workspace.fork")).is_ok(), "what is a person's stays theirs");
+    }
+
+    #[test]
+    fn every_operation_that_speaks_for_its_caller_is_in_the_table() {
+        for name in FOR_ITSELF {
+            assert!(crate::api::TABLE.iter().any(|info| info.name == *name), "{name}");
+        }
     }
 }

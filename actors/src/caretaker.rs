@@ -1,5 +1,6 @@
-//! What is done rarely, once when a node starts and then every day: the trash is emptied, mail that was read long ago goes, and
-//! permission rules are taken back whose file could not be changed when their agent ended.
+//! What is done rarely, once when a node starts and then every day: the trash is emptied, mail that was read long ago goes,
+//! permission rules are taken back whose file could not be changed when their agent ended, and what was seen of agents that ended
+//! long ago goes.
 //!
 //! Each step decides again in its own transaction, so what was taken out of the trash meanwhile stays; and one thing that
 //! cannot be taken away keeps no other from going.
@@ -31,6 +32,7 @@ pub async fn take_care(ctx: Ctx) -> Owned {
             empty_trash(&ctx, due).await;
             bury_mail(&ctx).await;
             take_back_left(&ctx).await;
+            forget_agents(&ctx).await;
             tokio::time::sleep(EVERY).await;
             due = look(&ctx).await;
         }
@@ -80,6 +82,15 @@ async fn bury_mail(ctx: &Ctx) {
     }
     if segments > 0 {
         tracing::info!(segments, "mail that was read long ago went for good");
+    }
+}
+
+/// Forgets what was seen of agents that ended long ago.
+async fn forget_agents(ctx: &Ctx) {
+    match ctx.db.write(|tx| Ok(tx.forget_old_sightings()?)).await {
+        Ok(0) => {}
+        Ok(agents) => tracing::info!(agents, "what was seen of agents that ended long ago went"),
+        Err(failure) => tracing::warn!(%failure, "what was seen of agents that ended long ago could not be taken away, and stays"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod attachment;
+mod hooks;
 mod mail;
 mod places;
 mod shared;
@@ -21,12 +22,16 @@ use tokio::sync::mpsc;
 use crate::{
     api::Operation,
     backup,
-    call::{Envelope, Failed, Progress},
-    caller::{Caller, Who, identify},
-    env::{process::Pid, world::blocking},
+    call::{Claims, Envelope, Failed, Progress},
+    caller::{Asking, Caller, Identified, Who, identify},
+    env::{
+        process::{AGENT_VARIABLE, Pid},
+        world::blocking,
+    },
     local::server::{Answer, Answering, Answers},
     node::Node,
     place::PlaceMsg,
+    registry,
     schedule::ScheduleMsg,
     status,
 };
@@ -43,23 +48,39 @@ impl Node {
     /// # Errors
     /// The refusal, or what broke.
     pub async fn answer(&self, peer: Option<u32>, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Result<Answer, Failed> {
+        match envelope.operation {
+            // What a hook tells and an MCP process asks is about whom they work for: they are nobody before it is answered.
+            Operation::AgentEvent(event) => return self.hear(peer, event).await,
+            Operation::AgentLink(_) => return self.link(peer, &envelope).await,
+            _ => {}
+        }
         let info = envelope.operation.info();
-        let who = self.who(peer).await?;
-        let caller = Caller { who, folder: envelope.folder.clone(), here: self.here() };
+        let Identified { who, linked_by, other } = self.who(peer, &envelope.claims).await?;
+        let caller = Caller { who, linked_by, other, folder: envelope.folder.clone(), here: self.here() };
         caller.may_ask(info)?;
+        if let (Who::Person(name), Some(given)) = (&caller.who, &caller.other) {
+            let what =
+                format!("warning: `{AGENT_VARIABLE}` is `{given}`, which is no agent that this shell belongs to; this is done as {name}");
+            // Whoever reads no progress is not warned.
+            let _ = progress.try_send(Progress { what, part: None });
+        }
         dispatch(self, caller, peer, envelope, progress).await
     }
 
-    async fn who(&self, peer: Option<u32>) -> Result<Who, Failed> {
-        let running = self.ctx().running.all();
-        if running.is_empty() && peer.is_some() {
-            return Ok(Who::Person(self.ctx().env.user.to_string()));
+    async fn who(&self, peer: Option<u32>, claims: &Claims) -> Result<Identified, Failed> {
+        let ctx = self.ctx();
+        let members = ctx.roster.all();
+        let (processes, user, claims) = (ctx.env.processes.clone(), ctx.env.user.clone(), claims.clone());
+        let (own, links) = (ctx.env.itself.facts().pid, ctx.roster.links());
+        let look = move || {
+            let asking = Asking { processes: &*processes, members: &members, links: &links, claims: &claims, own, user: &user };
+            identify(&asking, peer.map(Pid::new))
+        };
+        let mut found = if ctx.roster.is_empty() { look() } else { blocking(&ctx.env.blocking, look).await.map_err(Failed::from_work)? };
+        if let Who::Agent { id, place, .. } = &mut found.who {
+            *place = registry::place_now(ctx, *id).await?;
         }
-        let (processes, user) = (self.ctx().env.processes.clone(), self.ctx().env.user.clone());
-        let own = self.ctx().env.itself.facts().pid;
-        blocking(&self.ctx().env.blocking, move || identify(&*processes, &running, peer.map(Pid::new), own, &user))
-            .await
-            .map_err(Failed::from_work)
+        Ok(found)
     }
 }
 
@@ -104,13 +125,15 @@ async fn dispatch(
         | Op::TaskNext(_)
         | Op::TaskDelete(_)
         | Op::TaskRestore(_)) => call.task(task).await,
+        Op::AgentEvent(_) | Op::AgentLink(_) => Err(Refusal::Stale.into()),
         agent @ (Op::AgentLaunch(_)
         | Op::AgentStop(_)
         | Op::AgentAttach(_)
         | Op::AgentSessions(_)
         | Op::AgentShow(_)
         | Op::AgentWhoami(_)
-        | Op::AgentUnsend(_)) => call.agent(agent).await,
+        | Op::AgentUnsend(_)
+        | Op::AgentSetStatus(_)) => call.agent(agent).await,
         mail @ (Op::AgentSend(_) | Op::AgentInbox(_)) => call.mail(mail).await,
         attachment @ (Op::AttachmentSend(_) | Op::TaskAttach(_) | Op::AttachmentGet(_) | Op::AttachmentRemove(_)) => {
             call.attachment(attachment).await

@@ -214,7 +214,7 @@ pub async fn take_back_left(ctx: &Ctx) {
         Ok(steps) => steps,
         Err(failure) => return tracing::error!(%failure, "what agents were given could not be looked up"),
     };
-    let running: Vec<AgentId> = ctx.running.all().into_iter().map(|agent| agent.id).collect();
+    let running: Vec<AgentId> = ctx.roster.all().into_iter().map(|agent| agent.id).collect();
     for step in steps.iter().filter_map(|(_, bytes)| read_step(bytes)).filter(|step| !running.contains(&step.agent)) {
         take_back(ctx, step.agent).await;
     }

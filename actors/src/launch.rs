@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     call::{Failed, Progress},
-    caller::{RunningAgent, mark, parent_of},
+    caller::{mark, parent_of},
     config::Kind,
     ctx::Ctx,
     entry,
@@ -41,6 +41,7 @@ use crate::{
     fork::{Cancel, ForkMsg, MakeFault, Told},
     fresh_context, given,
     permission::{Given, given},
+    roster::Member,
     terminal::{Patterns, TerminalError},
     terminals::{self, TerminalRef, Terminals},
 };
@@ -266,15 +267,15 @@ async fn record(ctx: &Ctx, asked: &Asked, prepared: &Prepared) -> Result<AgentId
     let (here, limit) = (ctx.db.store().machine(), ctx.config.now().max_agents);
     let (place, agent, kind) = (asked.place, prepared.agent, prepared.ready.kind.clone());
     let (by, model, effort) = (asked.by.clone(), asked.model.clone(), asked.effort.clone());
-    let oversees = ctx
+    let (oversees, record) = ctx
         .db
         .write(move |tx| {
             let (plan, place) = decide(tx, here, place, limit)?;
             tx.append(Fact::Launch { agent, kind, place: place.id, epoch: plan.epoch(), by, model, effort, folder: None })?;
-            Ok(place.kind == PlaceKind::Supervisor)
+            Ok((place.kind == PlaceKind::Supervisor, tx.require_agent(agent)?))
         })
         .await?;
-    ctx.running.insert(RunningAgent { id: agent, place: Some(place), oversees, process: None });
+    ctx.roster.insert(Member { oversees, is_told: false, ..Member::of(&record, None) });
     ctx.env.faults.reached("launch.recorded");
     Ok(agent)
 }
@@ -352,7 +353,7 @@ async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, prepared: Prepar
         folder: start_in.clone(),
     };
     let process = start(terminal, prepared.agent, launch).await?;
-    ctx.running.started(prepared.agent, process.clone());
+    ctx.roster.started(prepared.agent, process.clone());
     ctx.env.faults.reached("launch.spawned");
     let (agent, stamp, command) = (prepared.agent, process, prepared.ready.line);
     let folder = PathText::from(start_in.as_path());
@@ -484,21 +485,23 @@ fn require_not_stopped(carrying: &Carrying, agent: AgentId) -> Result<(), Refusa
     if carrying.cancel.is_cancelled() { Err(Refusal::StoppedBeforeStart { agent }) } else { Ok(()) }
 }
 
-/// Records that an agent ended, once.
+/// Records that an agent ended, once, and its sub-agents with it.
 ///
 /// # Errors
 /// The store broke.
 pub async fn record_end(ctx: &Ctx, agent: AgentId, how: EndHow) -> Result<(), Failure> {
-    ctx.running.remove(agent);
+    let seen = ctx.roster.take_unwritten(agent);
+    ctx.roster.remove(agent);
     let recorded = ctx
         .db
         .write(move |tx| {
-            if tx.agent(agent)?.is_some_and(|agent| agent.ended.is_none()) {
-                tx.append(Fact::End { agent, how })?;
+            if let Some(seen) = seen {
+                tx.note_sighting(agent, &seen)?;
             }
+            tx.end_agent(agent, &how)?;
             Ok(fresh_context::forget(tx, agent)?)
         })
         .await;
-    ctx.running.end_recorded();
+    ctx.roster.end_recorded();
     recorded
 }

@@ -1,5 +1,5 @@
 //! The **machine** actor: this node's root. It starts a place's actor when it is first needed, starts one that failed
-//! again, later each time, and stops them in order when the node ends.
+//! again, later each time, and stops them in order when the node ends. The same for the actors of agents.
 //!
 //! It decides nothing about a place. A crash loop is waited out and shown, never hidden.
 
@@ -14,6 +14,7 @@ use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, RpcReplyPort, Super
 use tokio::time::Instant;
 
 use crate::{
+    agent::{AgentActor, AgentMsg},
     ctx::Ctx,
     env::process::ProcessEnd,
     held,
@@ -54,12 +55,16 @@ pub enum MachineMsg {
     Troubles(RpcReplyPort<Vec<String>>),
     /// Stops every agent, records each end, and answers how many there were.
     StopAgents(RpcReplyPort<u32>),
+    /// Something was seen of an agent that is not written down, or it is to be looked after from now on.
+    Saw(AgentId),
     /// The wait after a place's failure is over.
     Restart(PlaceId),
     /// The wait after the schedules' failure is over.
     RestartSchedules,
     /// The wait after a mailbox's failure is over. It is started again once somebody asks for it.
     WaitedFor(Mailbox),
+    /// The wait after the failure of an agent's actor is over.
+    RestartAgent(AgentId),
 }
 
 /// The actor.
@@ -72,6 +77,7 @@ pub struct MachineState {
     places: BTreeMap<PlaceId, SupervisedPlace>,
     schedules: Supervised<ScheduleMsg>,
     mailboxes: BTreeMap<Mailbox, Supervised<MailboxMsg>>,
+    agents: BTreeMap<AgentId, Supervised<AgentMsg>>,
     stopping: Option<Owned>,
     _held: Owned,
 }
@@ -111,8 +117,16 @@ impl Actor for Machine {
         };
         let terminals = Terminals::new(myself.get_cell(), ended);
         let held = Owned::spawn(held::keep(ctx.clone()));
-        let (places, mailboxes) = (BTreeMap::new(), BTreeMap::new());
-        Ok(MachineState { ctx, terminals, places, schedules: Supervised::default(), mailboxes, stopping: None, _held: held })
+        Ok(MachineState {
+            ctx,
+            terminals,
+            places: BTreeMap::new(),
+            schedules: Supervised::default(),
+            mailboxes: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            stopping: None,
+            _held: held,
+        })
     }
 
     async fn handle(&self, myself: ActorRef<MachineMsg>, message: MachineMsg, state: &mut MachineState) -> Result<(), ActorProcessingErr> {
@@ -129,6 +143,11 @@ impl Actor for Machine {
             }
             MachineMsg::Troubles(reply) => drop(reply.send(state.troubles())),
             MachineMsg::StopAgents(reply) => state.stop_agents(reply),
+            MachineMsg::Saw(agent) => state.saw(&myself, agent).await,
+            MachineMsg::RestartAgent(agent) => {
+                state.agents.entry(agent).or_default().waiting = None;
+                state.saw(&myself, agent).await;
+            }
             MachineMsg::Restart(id) => {
                 state.places.entry(id).or_default().it.waiting = None;
                 state.place(&myself, id).await;
@@ -170,6 +189,19 @@ impl MachineState {
         supervised.it.actor.clone()
     }
 
+    /// Tells an agent's actor that something was seen of it; it is started when it does not run.
+    async fn saw(&mut self, myself: &ActorRef<MachineMsg>, agent: AgentId) {
+        let supervised = self.agents.entry(agent).or_default();
+        if supervised.is_due() {
+            match Actor::spawn_linked(None, AgentActor, (self.ctx.clone(), agent), myself.get_cell()).await {
+                Ok((actor, _)) => supervised.runs(actor),
+                Err(fault) => supervised.fail(myself, &agent_named(agent), &fault.to_string(), MachineMsg::RestartAgent(agent)),
+            }
+        }
+        // One that failed is told again when it was started again.
+        let _ = supervised.actor.as_ref().map(|actor| actor.cast(AgentMsg::Saw));
+    }
+
     async fn schedules(&mut self, myself: &ActorRef<MachineMsg>) -> Option<ActorRef<ScheduleMsg>> {
         if self.schedules.is_due() {
             match Actor::spawn_linked(None, ScheduleActor, self.ctx.clone(), myself.get_cell()).await {
@@ -204,6 +236,9 @@ impl MachineState {
         if let Some((mailbox, supervised)) = self.mailboxes.iter_mut().find(|(_, supervised)| supervised.is(cell)) {
             return supervised.fail(myself, MAILBOX, fault, MachineMsg::WaitedFor(mailbox.clone()));
         }
+        if let Some((agent, supervised)) = self.agents.iter_mut().find(|(_, supervised)| supervised.is(cell)) {
+            return supervised.fail(myself, &agent_named(*agent), fault, MachineMsg::RestartAgent(*agent));
+        }
         let found = self.places.iter_mut().find(|(_, supervised)| supervised.it.is(cell));
         match found {
             Some((id, supervised)) => supervised.it.fail(myself, &place_named(*id), fault, MachineMsg::Restart(*id)),
@@ -220,12 +255,14 @@ impl MachineState {
         }
         // One that ended because nobody used it for long leaves nothing behind.
         self.mailboxes.retain(|_, supervised| !supervised.is(cell));
+        self.agents.retain(|_, supervised| !supervised.is(cell));
     }
 
     fn troubles(&self) -> Vec<String> {
         let places = self.places.iter().filter_map(|(id, supervised)| supervised.it.trouble(&place_named(*id)));
         let mailboxes = self.mailboxes.values().filter_map(|supervised| supervised.trouble(MAILBOX));
-        places.chain(self.schedules.trouble(SCHEDULES)).chain(mailboxes).collect()
+        let agents = self.agents.iter().filter_map(|(id, supervised)| supervised.trouble(&agent_named(*id)));
+        places.chain(self.schedules.trouble(SCHEDULES)).chain(mailboxes).chain(agents).collect()
     }
 
     /// Asks all agents to end at once, and answers when all have. A task of its own waits, since their ends come through
@@ -251,6 +288,10 @@ impl MachineState {
 const SCHEDULES: &str = "the schedules";
 /// What any mailbox's actor is called.
 const MAILBOX: &str = "a mailbox";
+
+fn agent_named(id: AgentId) -> String {
+    format!("agent {}", id.short())
+}
 
 fn place_named(id: PlaceId) -> String {
     format!("place {}", id.short())

@@ -27,13 +27,14 @@ use serde::{Deserialize, Serialize};
 use crate::{
     api::fork::{FolderFate, Merged, MergedFolder},
     call::Failed,
-    caller::{RunningAgent, mark, parent_of},
+    caller::{mark, parent_of},
     ctx::Ctx,
     env::{
         process::{ProcessFacts, Processes},
         world::blocking,
     },
     fork::ForkMsg,
+    roster::Member,
 };
 
 /// How long a merge waits for its agent to end.
@@ -218,7 +219,7 @@ async fn foreign(ctx: &Ctx, asked: &Asked) -> Result<Option<Foreign>, Failed> {
     let Some(folder) = checkouts.into_iter().find(|one| one.machine == here && one.removed.is_none()) else { return Ok(None) };
     let look = Look {
         processes: ctx.env.processes.clone(),
-        running: ctx.running.all(),
+        running: ctx.roster.launched(),
         commands: ctx.config.now().kinds.values().filter_map(|kind| kind.command.first().cloned()).collect(),
         any: asked.delete_folder,
         caller: asked.caller,
@@ -229,7 +230,7 @@ async fn foreign(ctx: &Ctx, asked: &Asked) -> Result<Option<Foreign>, Failed> {
 /// What tells a process that may stay in a fork's folder from one that stands in the way.
 struct Look {
     processes: Arc<dyn Processes>,
-    running: Vec<RunningAgent>,
+    running: Vec<Arc<Member>>,
     commands: Vec<String>,
     any: bool,
     caller: Option<u32>,
@@ -261,7 +262,7 @@ impl Look {
     }
 
     fn is_launched(&self, facts: &ProcessFacts) -> bool {
-        let is_agents = |process: &ProcessRef| self.running.iter().any(|agent| agent.process.as_ref() == Some(process));
+        let is_agents = |process: &ProcessRef| self.running.iter().any(|agent| agent.terminal.as_ref() == Some(process));
         let is_marked = || self.running.iter().any(|agent| self.processes.carries(facts.process.pid.into(), &mark(agent.id)));
         self.line(facts.process.pid).any(|process| is_agents(&process)) || is_marked()
     }

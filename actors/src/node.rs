@@ -2,7 +2,10 @@
 //!
 //! It opens the store, ends what a node before it left behind, starts the machine actor, and answers calls.
 
-use std::{future::Future, sync::Arc};
+use std::{
+    future::Future,
+    sync::{Arc, OnceLock},
+};
 
 use frith_store::{
     error::{Failure, StoreError},
@@ -15,10 +18,11 @@ use ractor::{Actor, ActorRef, rpc::CallResult};
 use tokio::sync::watch;
 
 use crate::{
+    agent,
     caller::mark,
     caretaker::take_care,
     config::Configured,
-    ctx::{Ctx, Running},
+    ctx::Ctx,
     db::Db,
     env::{
         Env,
@@ -27,11 +31,14 @@ use crate::{
     },
     fork::{Cancel, Watching},
     given,
+    intake::Intake,
     launch::record_end,
     machine::{Machine, MachineMsg},
     mailbox::{MailboxMsg, Pushed},
     merge::FolderStep,
     place::PlaceMsg,
+    registry,
+    roster::Roster,
     schedule::ScheduleMsg,
     task::Owned,
 };
@@ -70,6 +77,8 @@ pub struct Node {
     started: Timestamp,
     down: Arc<watch::Sender<bool>>,
     _care: Arc<Owned>,
+    /// Takes in what hooks kept; there once the node has started.
+    intake: Arc<OnceLock<Intake>>,
 }
 
 impl Node {
@@ -79,12 +88,19 @@ impl Node {
     /// The store cannot be used, or the root actor did not start.
     pub async fn start(env: Env, config: Arc<dyn Configured>) -> Result<Self, StartError> {
         let db = open(&env).await?;
-        let ctx = Ctx { env, db, config, running: Running::default(), held: Arc::default() };
+        let ctx = Ctx { env, db, config, roster: Roster::default(), held: Arc::default() };
         let (machine, _) = Actor::spawn(None, Machine, ctx.clone()).await?;
         tokio::spawn(ctx.db.keep_up());
         tokio::spawn(ctx.db.sweep_blobs());
         let care = Arc::new(take_care(ctx.clone()).await);
-        let node = Self { started: ctx.env.clock.now(), ctx, machine, down: Arc::new(watch::Sender::new(false)), _care: care };
+        let node = Self {
+            started: ctx.env.clock.now(),
+            ctx,
+            machine,
+            down: Arc::new(watch::Sender::new(false)),
+            _care: care,
+            intake: Arc::default(),
+        };
         node.clear_up().await?;
         // Schedules come last, so that no run is made on what a crash left half done.
         node.schedules().await;
@@ -96,7 +112,7 @@ impl Node {
         let here = self.here();
         let left =
             self.ctx.db.read(move |view| Ok(view.live_agents()?.into_iter().filter(|agent| agent.machine == here).collect::<Vec<_>>()));
-        for agent in left.await? {
+        for agent in left.await?.into_iter().filter(|agent| agent.launch.is_some()) {
             let process = agent.launch.as_ref().and_then(|launch| launch.process.clone());
             self.end_survivor(agent.id, process).await?;
         }
@@ -111,7 +127,35 @@ impl Node {
         }
         let oldest = Timestamp::from_ms(self.ctx.env.clock.now().ms().saturating_sub(CALLS_KEPT_MS));
         self.ctx.db.write(move |tx| Ok(tx.forget_calls_before(oldest)?)).await?;
-        self.finish_steps().await
+        self.finish_steps().await?;
+        self.take_up_agents().await
+    }
+
+    /// The sessions of hosts go on without a node: those that still run are there, and what they told meanwhile is taken in.
+    async fn take_up_agents(&self) -> Result<(), StartError> {
+        registry::take_up(&self.ctx).await?;
+        self.ctx.roster.all().iter().for_each(|member| self.saw(member.id));
+        let intake = Intake::start(self.ctx.clone(), self.machine.clone()).await;
+        // There is none before: a node starts once.
+        let _ = self.intake.set(intake);
+        Ok(registry::end_gone(&self.ctx).await?)
+    }
+
+    /// Has an agent looked after.
+    pub(crate) fn saw(&self, agent: AgentId) {
+        // A node whose machine is gone ends, and writes down itself what was seen.
+        let _ = self.machine.cast(MachineMsg::Saw(agent));
+    }
+
+    /// Finds out which agents are still there, before they are told of.
+    ///
+    /// # Errors
+    /// The store broke.
+    pub(crate) async fn look_for_agents(&self) -> Result<(), Failure> {
+        if let Some(intake) = self.intake.get() {
+            intake.take_in().await;
+        }
+        registry::end_gone(&self.ctx).await
     }
 
     async fn end_survivor(&self, agent: AgentId, process: Option<ProcessRef>) -> Result<(), StartError> {
@@ -149,6 +193,7 @@ impl Node {
     /// Stops every agent, then the node. Answers how many agents there were.
     pub async fn stop(&self) -> u32 {
         let agents = self.stop_agents().await;
+        agent::write_all(&self.ctx).await;
         if self.machine.stop_and_wait(None, Some(self.ctx.config.now().stop_grace)).await.is_err() {
             tracing::warn!("the machine actor did not stop in time");
         }

@@ -186,7 +186,7 @@ impl PlaceState {
     async fn take_up(&mut self) -> Result<(), ActorProcessingErr> {
         let id = self.place.id;
         let Some(agent) = self.ctx.db.read(move |view| Ok(view.agent_in(id)?)).await? else { return Ok(()) };
-        if self.ctx.running.is_running(agent.id) {
+        if self.ctx.roster.is_running(agent.id) {
             self.agent = AgentState::Running(agent.id);
             self.tend(agent.id);
         } else {

@@ -9,9 +9,14 @@ use std::{
 };
 
 use frith_actors::env::{process::AGENT_VARIABLE, real::world::SystemClock, world::WallClock as _};
-use frith_store::time::Timestamp;
+use frith_store::{
+    hosts::{self, AgentRow, Host},
+    model::HostSession,
+    time::Timestamp,
+};
 
-/// The variables, each with what it is for. Those of the configuration are derived from its keys and not listed.
+/// The variables, each with what it is for. Those of the configuration are derived from its keys and not listed, and those in which
+/// hosts name their sessions stand in the hosts' rows.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("FRITH_HOME", "where everything of the node lies, instead of ~/.frith"),
     ("FRITH_LOG", "what is logged, as in `debug` or `frith_actors=trace`, instead of `info`"),
@@ -30,6 +35,22 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("TMPDIR", "where the socket lies when there is no runtime folder either"),
 ];
 
+/// The variables in which hosts name their sessions, with the host: first those that say so by nothing else.
+fn session_variables() -> impl Iterator<Item = (&'static Host, &'static str)> {
+    let named = || hosts::all().iter().filter_map(|host| Some((*host, *host.environment.session.known()?)));
+    let is_only_way = |(host, _): &(&Host, &str)| host.agents == AgentRow::Environment;
+    named().filter(is_only_way).chain(named().filter(move |row| !is_only_way(row)))
+}
+
+/// The sessions that hosts name in the environment of this process.
+pub fn sessions() -> Vec<HostSession> {
+    let session = |(host, variable): (&Host, &str)| {
+        let id = read(variable)?.into_string().ok()?;
+        Some(HostSession { host: host.id.to_owned(), id: Some(id), sub_agent: None })
+    };
+    session_variables().filter_map(session).collect()
+}
+
 /// Whether this variable means something to frith: to this program, or to one that it started.
 pub fn is_known(name: &str) -> bool {
     name == AGENT_VARIABLE || VARIABLES.iter().any(|(known, _)| *known == name)
@@ -37,7 +58,8 @@ pub fn is_known(name: &str) -> bool {
 
 /// One variable, if it is set to something.
 pub fn read(name: &str) -> Option<OsString> {
-    debug_assert!(name.starts_with("FRITH_") || VARIABLES.iter().any(|(known, _)| *known == name), "`{name}` is not listed");
+    let is_listed = || VARIABLES.iter().any(|(known, _)| *known == name) || session_variables().any(|(_, known)| known == name);
+    debug_assert!(name.starts_with("FRITH_") || is_listed(), "`{name}` is not listed");
     env::var_os(name).filter(|value| !value.is_empty())
 }
 

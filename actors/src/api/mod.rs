@@ -152,6 +152,9 @@ operations! {
     "site.remove" SiteRemove(site::Remove) -> site::SiteChange, Destroys, People;
     "agents.send" AgentSend(agents::Send) -> agents::SentMail, Adds, Everyone;
     "agents.inbox" AgentInbox(agents::Inbox) -> agents::Letters, Updates, Everyone;
+    "agents.event" AgentEvent(agents::Event) -> agents::Noted, Updates, Everyone;
+    "agents.link" AgentLink(agents::Link) -> agents::Identity, Updates, Everyone;
+    "agents.setStatus" AgentSetStatus(agents::SetStatus) -> agents::StatusSet, Updates, Everyone;
 }
 
 /// Reads a path argument whatever bytes it has.

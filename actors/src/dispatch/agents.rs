@@ -37,11 +37,13 @@ impl Call<'_> {
             Operation::AgentStop(request) => self.stop(request).await,
             Operation::AgentAttach(request) => self.attach(request).await,
             Operation::AgentSessions(request) => {
+                node.look_for_agents().await?;
                 let eyes = node.ctx().eyes();
                 let agents = node.ctx().db.read(move |view| handlers::agents::list(view, &request, &eyes)).await?;
                 reply(&agents::Agents { agents: status::with_viewers(node, agents.agents).await })
             }
             Operation::AgentShow(request) => {
+                node.look_for_agents().await?;
                 let found = node.ctx().db.read(move |view| handlers::agents::find(view, &request.agent)).await?;
                 reply(&status::agent(node, found.id).await?)
             }
@@ -51,8 +53,19 @@ impl Call<'_> {
                 node.ctx().held.notify_one();
                 answer
             }
+            Operation::AgentSetStatus(request) => self.say_status(&request).await,
             _ => Err(Refusal::Stale.into()),
         }
+    }
+
+    async fn say_status(self, request: &agents::SetStatus) -> Result<Answer, Failed> {
+        let (agent, status) = handlers::agents::can_set_status(&self.caller, request)?;
+        let roster = &self.node.ctx().roster;
+        roster.see(agent, |member| member.sighting.status.clone_from(&status));
+        if let Some(seen) = roster.take_unwritten(agent) {
+            self.node.ctx().db.write(move |tx| Ok(tx.note_sighting(agent, &seen)?)).await?;
+        }
+        reply(&agents::StatusSet { agent, status })
     }
 
     async fn launch(self, request: agents::Launch) -> Result<Answer, Failed> {
@@ -108,7 +121,7 @@ impl Call<'_> {
     /// [`Refusal::EndedAtOnce`] with the last it said.
     async fn require_well(&self, id: AgentId) -> Result<(), Failed> {
         let ctx = self.node.ctx();
-        let mut ends = ctx.running.ends();
+        let mut ends = ctx.roster.ends();
         let deadline = tokio::time::Instant::now() + MOMENT;
         loop {
             let agent = ctx.db.read(move |view| Ok(view.agent(id)?)).await?;

@@ -55,6 +55,12 @@ pub trait Folders: Send + Sync {
     /// By what the repository of a folder is known; none when there is none, or it cannot be read.
     fn repository(&self, folder: &Path) -> Option<RepositoryIdentity>;
 
+    /// A folder without symbolic links; none when it is not there.
+    fn real(&self, folder: &Path) -> Option<PathText>;
+
+    /// The folder in a repository's main checkout that stands for this one, which is in a linked worktree of it; none for any other.
+    fn in_main_checkout(&self, folder: &Path) -> Option<PathText>;
+
     /// How many changes in a fork's folder are in no commit; none when that cannot be told.
     fn uncommitted(&self, folder: &Path) -> Option<u64>;
 

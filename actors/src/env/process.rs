@@ -38,6 +38,12 @@ pub trait Processes: Send + Sync + 'static {
     /// When the system would not say. That is never to be read as "it does not run".
     fn facts(&self, pid: Pid) -> Result<Option<ProcessFacts>, ProbeError>;
 
+    /// For how long a process has run; none where the system does not tell.
+    fn age(&self, process: &ProcessRef) -> Option<Duration> {
+        let _ = process;
+        None
+    }
+
     /// Whether a process carries an entry in its environment; false where the system does not tell.
     fn carries(&self, pid: Pid, mark: &EnvMark) -> bool {
         let _ = (pid, mark);
@@ -128,6 +134,8 @@ pub struct ProcessFacts {
     pub process: ProcessRef,
     /// The process above it; `None` for the first process of the system.
     pub parent: Option<Pid>,
+    /// The session of the system that it is in, by the number of the process that leads it; 0 where the system does not tell.
+    pub session: u32,
     /// The file name of its executable, without folders.
     pub executable: OsString,
 }

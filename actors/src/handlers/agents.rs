@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use frith_store::{
     error::Failure,
-    id::{AgentId, AgentRef, PlaceId},
-    model::{Agent, Recipient, Sighting},
+    id::{AgentId, AgentRef, MachineId, PlaceId},
+    model::{Agent, By, Recipient, Sighting},
     refusal::Refusal,
-    rules::presence::{is_forgotten, presence},
+    rules::presence::{can_say, is_forgotten, presence},
     time::Timestamp,
     tx::Tx,
     view::View,
@@ -120,6 +120,7 @@ pub fn info(view: &View<'_>, agent: Agent, eyes: &Eyes) -> Result<AgentInfo, Fai
     };
     let seen = sighting.as_ref().map(|sighting| sighting.at).or_else(|| agent.launch.is_none().then_some(agent.started));
     let sighting = sighting.unwrap_or_default();
+    let agent = Agent { folder: sighting.folder.clone().filter(|_| agent.launch.is_none()).or(agent.folder), ..agent };
     let at_prompt = sighting.at_prompt.filter(|_| agent.ended.is_none());
     Ok(AgentInfo {
         place: place.as_ref().map(name),
@@ -157,22 +158,43 @@ fn machine_name(view: &View<'_>, agent: &Agent) -> Result<String, Failure> {
 /// # Errors
 /// No agent is.
 pub fn whoami(view: &View<'_>, caller: &Caller) -> Result<Identity, Failure> {
-    let Who::Agent { id, place, .. } = caller.who else {
+    let Who::Agent { id, .. } = caller.who else {
         return Err(Refusal::AgentsOnly { what: "ask who it is".into() }.into());
     };
-    let agent = view.agent(id)?.ok_or_else(|| unknown(&AgentRef(id.to_string())))?;
-    let place = place.map(|place| view.require_place(place)).transpose()?;
-    let holds = view.held_by(&caller.by())?.into_iter().filter(|task| task.holder.as_ref().is_some_and(|holder| !holder.left));
+    identity(view, caller.here, id, caller.linked_by)
+}
+
+/// What an agent is told of itself.
+///
+/// # Errors
+/// It is not known, or the rows cannot be read.
+pub fn identity(view: &View<'_>, here: MachineId, id: AgentId, linked_by: LinkedBy) -> Result<Identity, Failure> {
+    let agent = view.require_agent(id)?;
+    let folder = view.sighting(id)?.filter(|_| agent.machine == here).and_then(|sighting| sighting.folder);
+    let place = agent.place.map(|place| view.require_place(place)).transpose()?;
+    let held = view.held_by(&By::Agent(id))?;
+    let holds = held.into_iter().filter(|task| task.holder.as_ref().is_some_and(|holder| !holder.left));
     Ok(Identity {
         id,
         machine: MachineName { id: agent.machine, name: machine_name(view, &agent)? },
         host: agent.host,
         session: agent.session,
         parent: agent.parent,
-        folder: agent.folder,
+        folder: folder.or(agent.folder),
         place: place.as_ref().map(name),
         place_id: place.map(|place| place.id),
         holds: holds.map(|task| task.id).collect(),
-        linked_by: LinkedBy::Process,
+        linked_by,
     })
+}
+
+/// What an agent says of itself, cleaned.
+///
+/// # Errors
+/// No agent is calling, or it is too long.
+pub fn can_set_status(caller: &Caller, request: &agents::SetStatus) -> Result<(AgentId, Option<String>), Refusal> {
+    let Who::Agent { id, .. } = caller.who else {
+        return Err(Refusal::AgentsOnly { what: "say what it is busy with".into() });
+    };
+    Ok((id, can_say(&request.status)?))
 }

@@ -41,6 +41,7 @@ mod tests {
         let facts = |(at, program): (usize, &&str)| ProcessFacts {
             process: ProcessRef { pid: u32::try_from(at).unwrap(), started: (*program).into() },
             parent: None,
+            session: 0,
             executable: program.into(),
         };
         programs.iter().enumerate().map(facts).collect()

@@ -171,6 +171,15 @@ impl Repository {
         &self.common_dir
     }
 
+    /// The top of the main work tree, of which this is a linked one; none for the main one itself, and where there is none.
+    pub fn main_top(&self) -> Option<PathBuf> {
+        if self.git_dir == self.common_dir {
+            return None;
+        }
+        let main = self.inner.main_repo().ok()?;
+        main.workdir()?.canonicalize().ok()
+    }
+
     /// Whether there are no files to work on here. A repository that never says so is not bare.
     pub fn is_bare(&self) -> bool {
         self.top.is_none()

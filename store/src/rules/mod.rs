@@ -8,6 +8,7 @@ pub mod fork;
 pub mod launch;
 pub mod mail;
 pub mod mailbox;
+pub mod link;
 pub mod merge;
 pub mod moves;
 pub mod note;

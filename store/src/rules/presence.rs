@@ -11,11 +11,14 @@ pub const ENDED_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// Whether an agent is there. One that nothing was ever heard of is one that a node launched and whose process alone speaks for it.
 pub fn presence(agent: &Agent, seen: Option<Timestamp>, now: Timestamp, idle_ms: u64) -> Presence {
-    match (&agent.ended, seen) {
-        (Some(_), _) => Presence::Ended,
-        (None, None) => Presence::Live,
-        (None, Some(seen)) if now.ms_since(seen) <= idle_ms => Presence::Live,
-        (None, Some(_)) => Presence::Idle,
+    if agent.ended.is_some() { Presence::Ended } else { presence_of(seen, now, idle_ms) }
+}
+
+/// The same of one that has not ended.
+pub fn presence_of(seen: Option<Timestamp>, now: Timestamp, idle_ms: u64) -> Presence {
+    match seen {
+        Some(seen) if now.ms_since(seen) > idle_ms => Presence::Idle,
+        _ => Presence::Live,
     }
 }
 

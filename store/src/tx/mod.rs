@@ -17,6 +17,7 @@ use crate::{
     view::{View, unused_key},
 };
 
+mod agents;
 mod attachments;
 mod local;
 mod log;
@@ -29,6 +30,7 @@ mod shared;
 mod tasks;
 mod trash;
 
+pub use agents::Registration;
 pub use attachments::NewAttachment;
 pub use mail::NewMail;
 pub use places::{NewPlace, PlaceEdit};

@@ -65,6 +65,18 @@ impl Folders for HomeFolders {
         read::find(folder).ok()??.identity().ok()?
     }
 
+    fn real(&self, folder: &Path) -> Option<PathText> {
+        let real = folder.canonicalize().ok()?;
+        real.is_dir().then(|| PathText::from(real.as_path()))
+    }
+
+    fn in_main_checkout(&self, folder: &Path) -> Option<PathText> {
+        let repository = read::find(folder).ok()??;
+        let below = folder.strip_prefix(repository.top()?).ok()?;
+        let main: PathBuf = repository.main_top()?.join(below).components().collect();
+        Some(PathText::from(main.as_path()))
+    }
+
     fn uncommitted(&self, folder: &Path) -> Option<u64> {
         let repository = read::find(folder).ok()??;
         Some(repository.changes().ok()?.total() as u64)

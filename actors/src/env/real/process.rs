@@ -86,6 +86,10 @@ impl Processes for RealProcesses {
         self.table.facts(pid)
     }
 
+    fn age(&self, process: &ProcessRef) -> Option<Duration> {
+        self.table.age(process)
+    }
+
     fn carries(&self, pid: Pid, mark: &EnvMark) -> bool {
         self.table.carries(pid, mark)
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -53,6 +54,7 @@ impl ProcessTable {
         let row = self.row(pid)?.filter(|row| !row.has_ended);
         Ok(row.map(|row| ProcessFacts {
             executable: self.source.executable(pid.get()),
+            session: row.session,
             parent: (row.parent != 0).then_some(Pid::new(row.parent)),
             process: row.process,
         }))
@@ -89,6 +91,11 @@ impl ProcessTable {
         if process.pid != std::process::id() {
             platform::signal_if(process.pid, is_same, signals);
         }
+    }
+
+    /// See [`Processes::age`](crate::env::process::Processes::age).
+    pub(super) fn age(&self, process: &ProcessRef) -> Option<Duration> {
+        self.source.age(&process.started)
     }
 
     /// See [`Processes::carries`](crate::env::process::Processes::carries).
@@ -135,6 +142,9 @@ mod platform {
     use rustix::process::{self, PidfdFlags};
 
     use super::*;
+
+    /// In what unit the kernel tells start times, on every architecture.
+    const TICKS_A_SECOND: u64 = 100;
 
     #[derive(Clone, Debug)]
     pub(super) struct Source {
@@ -193,6 +203,14 @@ mod platform {
             let wanted = [mark.name.as_bytes(), b"=", mark.value.as_bytes()].concat();
             let env = fs::read(self.of(pid, "environ")).unwrap_or_default();
             env.split(|byte| *byte == 0).any(|entry| entry == wanted)
+        }
+
+        /// For how long what started then has run: both are told in time since the system's start.
+        pub(super) fn age(&self, started: &str) -> Option<Duration> {
+            let ticks: u64 = started.rsplit('/').next()?.parse().ok()?;
+            let uptime = fs::read_to_string(self.proc.join("uptime")).ok()?;
+            let uptime: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;
+            Duration::try_from_secs_f64(uptime).ok()?.checked_sub(Duration::from_millis(ticks * (1000 / TICKS_A_SECOND)))
         }
 
         /// The folder a process works in; none where the system does not tell, as for processes of other users.
@@ -312,6 +330,13 @@ mod platform {
         /// The folder a process works in; none where the system does not tell, as for processes of other users.
         pub(super) fn folder(&self, pid: u32) -> Option<std::path::PathBuf> {
             libproc::proc_pid::pidcwd(i32::try_from(pid).ok()?).ok()
+        }
+
+        /// For how long what started then has run.
+        pub(super) fn age(&self, started: &str) -> Option<Duration> {
+            let (seconds, micros) = started.split_once('.')?;
+            let started = Duration::new(seconds.parse().ok()?, micros.parse::<u32>().ok()?.checked_mul(1000)?);
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?.checked_sub(started)
         }
 
         /// The environment of another process is not readable by safe code here, so no process is said to carry a mark.

@@ -1,0 +1,246 @@
+//! The roster: the agents of this machine that have not ended, launched and registered alike, with what was seen of each. Callers
+//! are told apart by it, and an event of a session that is known touches nothing else.
+//!
+//! It is memory. What must survive is in the store before it is here; what was only seen is written down now and then.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use frith_store::{
+    id::{AgentId, PlaceId},
+    model::{Agent, EndHow, HostSession, ProcessRef, Sighting},
+    text::PathText,
+};
+use tokio::sync::watch;
+
+/// An agent of this machine that has not ended.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Its id.
+    pub id: AgentId,
+    /// The kind it was launched as, or the host it registered from.
+    pub host: String,
+    /// The agent whose sub-agent it is.
+    pub parent: Option<AgentId>,
+    /// Its place; none when its folder is in none.
+    pub place: Option<PlaceId>,
+    /// Whether that is the supervisor workspace.
+    pub oversees: bool,
+    /// Whether a node launched it.
+    pub is_launched: bool,
+    /// The process in its terminal, once that is known, of one that a node launched.
+    pub terminal: Option<ProcessRef>,
+    /// The session it is; the last of those it was.
+    pub session: Option<HostSession>,
+    /// The model it runs.
+    pub model: Option<String>,
+    /// The folder that its host told last, as it was told.
+    pub told_folder: Option<PathText>,
+    /// The folder of its repository's main checkout that stands for its own, when it works in a linked worktree.
+    pub main_folder: Option<PathText>,
+    /// What was seen of it.
+    pub sighting: Sighting,
+    /// Whether anything was: nothing is of one that was launched and has no hooks.
+    pub is_sighted: bool,
+    /// Whether it was told what it is and has.
+    pub is_told: bool,
+    /// What it was before, while its session said no more than that it starts: its end, and what was seen of it then.
+    pub before: Option<Box<Before>>,
+}
+
+/// What an agent was before its session said that it starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    /// How it had ended.
+    pub end: EndHow,
+    /// What was seen of it.
+    pub sighting: Option<Sighting>,
+}
+
+impl Member {
+    /// One that is known from its record, and of which nothing was seen in this run.
+    pub fn of(agent: &Agent, sighting: Option<Sighting>) -> Self {
+        Self {
+            id: agent.id,
+            host: agent.host.clone(),
+            parent: agent.parent,
+            place: agent.place,
+            oversees: false,
+            is_launched: agent.launch.is_some(),
+            terminal: agent.launch.as_ref().and_then(|launch| launch.process.clone()),
+            session: agent.session.clone(),
+            model: agent.model.clone(),
+            told_folder: None,
+            main_folder: None,
+            is_sighted: sighting.is_some(),
+            sighting: sighting.unwrap_or_default(),
+            is_told: true,
+            before: None,
+        }
+    }
+
+    /// Whether this is the process in its terminal, or that of its host.
+    pub fn is_process(&self, process: &ProcessRef) -> bool {
+        self.terminal.as_ref() == Some(process) || self.sighting.process.as_ref() == Some(process)
+    }
+
+    /// Whether it is the main agent of its session.
+    pub fn is_main(&self) -> bool {
+        self.parent.is_none()
+    }
+}
+
+/// The agents of this machine that have not ended. Cheap to clone.
+#[derive(Clone)]
+pub struct Roster {
+    inner: Arc<Mutex<Inner>>,
+    ends: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct Inner {
+    members: BTreeMap<AgentId, Arc<Member>>,
+    /// Every session that leads to a member, also those it had before.
+    sessions: BTreeMap<HostSession, AgentId>,
+    /// Processes that were linked to a member they are not below.
+    linked: BTreeMap<ProcessRef, AgentId>,
+    /// Those of which something was seen that is not written down.
+    unwritten: BTreeSet<AgentId>,
+}
+
+impl Default for Roster {
+    fn default() -> Self {
+        Self { inner: Arc::default(), ends: watch::Sender::new(()) }
+    }
+}
+
+impl Roster {
+    /// An agent is being started, or registered.
+    pub fn insert(&self, member: Member) {
+        let mut inner = self.lock();
+        if let Some(session) = member.session.clone().filter(|session| session.id.is_some()) {
+            inner.sessions.insert(session, member.id);
+        }
+        inner.members.insert(member.id, Arc::new(member));
+    }
+
+    /// The process in a launched agent's terminal runs now.
+    pub fn started(&self, agent: AgentId, process: ProcessRef) {
+        self.change(agent, |member| member.terminal = Some(process));
+    }
+
+    /// Whether a launched agent's process runs.
+    pub fn is_running(&self, agent: AgentId) -> bool {
+        self.get(agent).is_some_and(|member| member.terminal.is_some())
+    }
+
+    /// An agent has ended, and its sub-agents with it.
+    pub fn remove(&self, agent: AgentId) {
+        let mut inner = self.lock();
+        inner.members.retain(|id, member| *id != agent && member.parent != Some(agent));
+        let Inner { members, sessions, linked, unwritten } = &mut *inner;
+        sessions.retain(|_, id| members.contains_key(id));
+        linked.retain(|_, id| members.contains_key(id));
+        unwritten.retain(|id| members.contains_key(id));
+    }
+
+    /// An end is on disk.
+    pub fn end_recorded(&self) {
+        self.ends.send_replace(());
+    }
+
+    /// Changes whenever an end is on disk.
+    pub fn ends(&self) -> watch::Receiver<()> {
+        self.ends.subscribe()
+    }
+
+    /// One of them.
+    pub fn get(&self, agent: AgentId) -> Option<Arc<Member>> {
+        self.lock().members.get(&agent).cloned()
+    }
+
+    /// The agent that a session is; one whose host has no ids of sessions is found by its process.
+    pub fn of_session(&self, session: &HostSession, process: Option<&ProcessRef>) -> Option<Arc<Member>> {
+        let inner = self.lock();
+        if session.id.is_some() {
+            return inner.sessions.get(session).and_then(|id| inner.members.get(id)).cloned();
+        }
+        let process = process?;
+        inner
+            .members
+            .values()
+            .find(|member| member.session.as_ref() == Some(session) && member.sighting.process.as_ref() == Some(process))
+            .cloned()
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<Arc<Member>> {
+        self.lock().members.values().cloned().collect()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.lock().members.is_empty()
+    }
+
+    /// Those that nodes launched.
+    pub fn launched(&self) -> Vec<Arc<Member>> {
+        self.lock().members.values().filter(|member| member.is_launched).cloned().collect()
+    }
+
+    /// Changes what is known of one. Answers it as it is then.
+    pub fn change(&self, agent: AgentId, change: impl FnOnce(&mut Member)) -> Option<Arc<Member>> {
+        let mut inner = self.lock();
+        let member = inner.members.get_mut(&agent)?;
+        change(Arc::make_mut(member));
+        Some(Arc::clone(member))
+    }
+
+    /// Something was seen of one. Answers whether all that was seen before is written down, so that whoever writes it is to be told.
+    pub fn see(&self, agent: AgentId, change: impl FnOnce(&mut Member)) -> bool {
+        let changed = self.change(agent, |member| {
+            change(member);
+            member.is_sighted = true;
+        });
+        changed.is_some() && self.lock().unwritten.insert(agent)
+    }
+
+    /// What was seen of one and is not written down; it counts as written from now on.
+    pub fn take_unwritten(&self, agent: AgentId) -> Option<Sighting> {
+        let mut inner = self.lock();
+        let is_unwritten = inner.unwritten.remove(&agent);
+        is_unwritten.then(|| inner.members.get(&agent).map(|member| member.sighting.clone())).flatten()
+    }
+
+    /// Those of which something was seen that is not written down.
+    pub fn unwritten(&self) -> Vec<AgentId> {
+        self.lock().unwritten.iter().copied().collect()
+    }
+
+    /// What was seen of each.
+    pub fn sightings(&self) -> BTreeMap<AgentId, Sighting> {
+        let inner = self.lock();
+        inner.members.values().filter(|member| member.is_sighted).map(|member| (member.id, member.sighting.clone())).collect()
+    }
+
+    /// A process was linked to an agent that it is not below.
+    pub fn link(&self, process: ProcessRef, agent: AgentId) {
+        self.lock().linked.insert(process, agent);
+    }
+
+    /// The agent that a process was linked to.
+    pub fn linked(&self, process: &ProcessRef) -> Option<AgentId> {
+        self.lock().linked.get(process).copied()
+    }
+
+    /// Which processes are linked to agents that they are not below.
+    pub fn links(&self) -> BTreeMap<ProcessRef, AgentId> {
+        self.lock().linked.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

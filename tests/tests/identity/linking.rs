@@ -1,0 +1,105 @@
+//! MCP processes that ask for whom they work.
+
+use std::path::Path;
+
+use frith_actors::api::agents::{EventClass, LinkedBy, Whoami};
+use frith_store::refusal::Refusal;
+
+use crate::world::{PERSON, World, claims, event};
+
+/// A host that its hook told of, and the number of an MCP process of it.
+async fn with_session(world: &World, pid: u32, session: &str, folder: &Path) -> u32 {
+    let _ = world.hook(world.host(pid), event(EventClass::Start, session, folder)).await;
+    world.processes.start(pid + 2, pid, "frith");
+    pid + 2
+}
+
+#[tokio::test]
+async fn a_server_below_its_host_shares_it_with_the_hooks() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    let server = with_session(&world, 100, "s", &folder).await;
+    let linked = world.link(server, "claude", Path::new("/"), claims(None, &[])).await.unwrap();
+    assert_eq!((linked.linked_by, linked.session.unwrap().id.as_deref()), (LinkedBy::Ancestor, Some("s")));
+    assert_eq!(world.ask(server, Whoami {}).await.unwrap().id, linked.id);
+}
+
+#[tokio::test]
+async fn b39_what_the_environment_names_counts_only_where_the_kernel_does_not_say_otherwise() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    let server = with_session(&world, 100, "s", &folder).await;
+    let named = world.link(server, "claude", &folder, claims(None, &[("claude", "s")])).await.unwrap();
+    assert_eq!(named.linked_by, LinkedBy::Session);
+    let other = with_session(&world, 200, "t", &folder).await;
+    let stale = world.link(other, "claude", &folder, claims(None, &[("claude", "s")])).await.unwrap();
+    assert_eq!((stale.linked_by, stale.session.unwrap().id.as_deref()), (LinkedBy::Ancestor, Some("t")));
+    let nobodys = world.link(other, "claude", &folder, claims(None, &[("claude", "fresh")])).await.unwrap();
+    assert_eq!(nobodys.linked_by, LinkedBy::Ancestor, "a session that no hook told of is looked up and never registered");
+}
+
+#[tokio::test]
+async fn a_host_that_names_its_session_to_servers_registers_by_it() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    world.host(100);
+    let linked = world.link(101, "grok", &folder, claims(None, &[("grok", "g")])).await.unwrap();
+    assert_eq!((linked.linked_by, linked.host.as_str()), (LinkedBy::Session, "grok"));
+    let again = world.link(101, "grok", &folder, claims(None, &[("grok", "g")])).await.unwrap();
+    assert_eq!(again.id, linked.id);
+    let hook = frith_actors::api::agents::Event { host: "grok".into(), ..event(EventClass::Tool, "g", &folder) };
+    let _ = world.hook(101, hook).await;
+    assert_eq!(world.agents(true).await.agents.len(), 1, "its hook finds what its server registered");
+}
+
+#[tokio::test]
+async fn b33_two_servers_of_one_session_are_one_agent() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    world.host(100);
+    world.processes.start(102, 100, "frith");
+    let (one, two) =
+        tokio::join!(world.link(101, "opencode", &folder, claims(None, &[])), world.link(102, "opencode", &folder, claims(None, &[])),);
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert_eq!((one.linked_by, one.id), (LinkedBy::Own, two.id));
+    world.host(200);
+    let other = world.link(201, "opencode", &folder, claims(None, &[])).await.unwrap();
+    assert_ne!(other.id, one.id);
+    assert_eq!(world.agents(true).await.agents.len(), 2);
+    world.processes.start(103, 100, "bash");
+    assert_eq!(world.ask(103, Whoami {}).await.unwrap().id, one.id, "a shell of the host is it, too");
+}
+
+#[tokio::test]
+async fn b38_a_server_that_was_started_in_the_root_folder_is_linked_to_nobody_by_it() {
+    let world = World::new().await;
+    let _ = with_session(&world, 100, "s", &world.folder("app")).await;
+    world.processes.start(300, PERSON, "other-host");
+    world.processes.start(301, 300, "frith");
+    let refused = world.link(301, "claude", Path::new("/"), claims(None, &[])).await.unwrap_err();
+    assert_eq!(refused, Refusal::OutsideSessions { host: "claude".into() });
+    let none = world.link(301, "codex", Path::new("/"), claims(None, &[])).await.unwrap_err();
+    assert_eq!(none, Refusal::NotLinked { host: "codex".into() });
+}
+
+#[tokio::test]
+async fn c32_a_server_of_two_sessions_in_one_process_is_neither() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    let server = with_session(&world, 100, "one", &folder).await;
+    let _ = world.hook(101, event(EventClass::Start, "two", &folder)).await;
+    let refused = world.link(server, "claude", &folder, claims(None, &[])).await.unwrap_err();
+    let Refusal::SeveralAgents { agents } = &refused else { panic!("{refused}") };
+    assert_eq!(agents.len(), 2);
+    assert!(refused.hint().unwrap().contains("FRITH_AGENT_ID"));
+}
+
+#[tokio::test]
+async fn a_server_beside_a_session_in_its_folder_does_not_speak_for_it() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    let _ = with_session(&world, 100, "s", &folder).await;
+    world.host(200);
+    let refused = world.link(201, "claude", &folder, claims(None, &[])).await.unwrap_err();
+    assert_eq!(refused, Refusal::OutsideSessions { host: "claude".into() });
+}
