@@ -234,8 +234,13 @@ pub enum Agents {
     Sessions(agents::Sessions),
     #[command(after_help = "Example:\n  frith agents show 3fa9")]
     Show(agents::Show),
-    #[command(after_help = "Example, in an agent's shell:\n  frith agents whoami")]
-    Whoami(agents::Whoami),
+    /// Tell which agent is calling, and how that is known.
+    #[command(
+        after_help = "Example, in an agent's shell:\n  frith agents whoami\n\nAs a program that claude started is told:\n  frith agents whoami --host claude"
+    )]
+    Whoami(AgentWhoami),
+    #[command(after_help = "Example, in an agent's shell:\n  frith agents status \"writing the parser\"\n  frith agents status \"\"")]
+    Status(agents::SetStatus),
     /// Send a message to an agent, a place or a person.
     #[command(
         override_usage = "frith agents send [OPTIONS] <TO> <TEXT>\n       frith agents send [OPTIONS] --all-live <TEXT>",
@@ -294,6 +299,14 @@ pub enum Site {
     List(site::List),
     #[command(after_help = "Example:\n  frith site remove https://example.org/board -w my-app")]
     Remove(site::Remove),
+}
+
+/// Arguments of `agents whoami`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AgentWhoami {
+    /// Tell whom a program that this host started, as its MCP server, would work for.
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
 }
 
 /// Arguments of `agents send`.

@@ -26,8 +26,8 @@ use serde::Serialize;
 
 use crate::{
     args::{
-        AgentSend, Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Site, Skill, Task, TaskAttachment,
-        Up, Workspace,
+        AgentSend, AgentWhoami, Agents, Command, Config, ConfigGet, ConfigSet, ConfigShow, Fork, Line, Logs, Memory, Site, Skill, Task,
+        TaskAttachment, Up, Workspace,
     },
     ask::Run,
     attach, attachments, config, confirm, doctor, environment,
@@ -302,7 +302,9 @@ fn agents(run: &Run, verb: Agents) -> Done {
         Agents::Attach(request) => attach_to(run, request),
         Agents::Sessions(request) => sessions(run, request),
         Agents::Show(request) => answer(run, request, render::show_agent),
-        Agents::Whoami(request) => answer(run, request, render::whoami),
+        Agents::Whoami(AgentWhoami { host: Some(host) }) => answer(run, agents_api::Link { host }, render::whoami),
+        Agents::Whoami(AgentWhoami { host: None }) => answer(run, agents_api::Whoami {}, render::whoami),
+        Agents::Status(request) => answer(run, request, render::status_set),
         Agents::Send(args) => answer(run, message(args)?, render::sent),
         Agents::Unsend(request) => answer(run, request, render::unsent),
         Agents::Inbox(request) => inbox(run, request),

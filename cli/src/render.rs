@@ -16,7 +16,7 @@ mod schedule;
 mod task;
 mod workspace;
 
-pub use agents::{launched, look_ended, sessions, show_agent, stopped, whoami};
+pub use agents::{launched, look_ended, sessions, show_agent, status_set, stopped, whoami};
 pub use attachment::{attached, detach_question, detached, fetched};
 pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
@@ -33,7 +33,7 @@ pub use workspace::{allowed, delete_question, deleted, made, place, place_is, pl
 #[cfg(test)]
 mod tests {
     use frith_actors::api::{
-        agents::{AgentInfo, Agents, Identity, LinkedBy, MachineName},
+        agents::{AgentInfo, Agents, Identity, LinkedBy, MachineName, StatusSet},
         fork::{FolderFate, Merged, MergedFolder},
         node::{BackedUp, NodeStatus, Stopped},
         task::{DeletedTasks, MovedTask, MovedTasks, Replied, RestoredTasks, TaskDetail, TaskInfo, Tasks},
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_calling() {
+    fn who_is_calling_and_what_it_says_of_itself() {
         let claude = session(2, "claude");
         let mut caller = Identity {
             id: claude.agent.id,
@@ -433,6 +433,10 @@ mod tests {
             drawn(None, |paper| whoami(&caller, paper)).lines().last().unwrap_or_default().to_owned()
         });
         insta::assert_snapshot!("agents_whoami_ways", told.join("\n"));
+        let mut set = StatusSet { agent: caller.id, status: Some("writing\u{7} the parser".into()) };
+        assert_eq!(drawn(None, |paper| status_set(&set, paper)), "02020202: writing the parser\n");
+        set.status = None;
+        assert_eq!(drawn(None, |paper| status_set(&set, paper)), "02020202 says nothing of itself\n");
     }
 
     #[test]

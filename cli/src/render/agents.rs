@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use frith_actors::{
-    api::agents::{AgentInfo, Agents, Attached, Identity, LinkedBy},
+    api::agents::{AgentInfo, Agents, Attached, Identity, LinkedBy, StatusSet},
     env::process::ProcessEnd,
     terminal::{Attention, wire::TerminalEnd},
 };
@@ -223,6 +223,17 @@ pub fn whoami(reply: &Identity, paper: &mut Paper) {
         ("tasks", reply.holds.iter().map(frith_store::id::TaskId::short).collect::<Vec<_>>().join(", ")),
         ("linked by", linked_by(reply.linked_by).into()),
     ]);
+}
+
+/// What an agent says of itself now.
+pub fn status_set(reply: &StatusSet, paper: &mut Paper) {
+    if paper.look.quiet {
+        return paper.line(reply.agent.to_string());
+    }
+    paper.line(match &reply.status {
+        Some(status) => format!("{}: {status}", reply.agent.short()),
+        None => format!("{} says nothing of itself", reply.agent.short()),
+    });
 }
 
 fn linked_by(way: LinkedBy) -> &'static str {
