@@ -33,7 +33,7 @@ fn attaching(sandbox: &Sandbox) -> Process {
 }
 
 fn is_running(sandbox: &Sandbox, place: &str) -> bool {
-    sandbox.frith(["agents", "sessions"]).ok().stdout.lines().any(|line| line.contains(place) && line.contains("running"))
+    sandbox.show_place(place)["agent"]["running"] == true
 }
 
 fn wait_until_cooked(viewer: &Viewer) {

@@ -19,7 +19,7 @@ use frith_store::{
     docs::log::Fact,
     error::StoreError,
     id::{AgentId, BlobHash, MachineId, PlaceId},
-    model::{EndHow, Status},
+    model::{EndHow, Recipient, Stage, Status},
     open::{Disk, Identity, Options, Store, file_backend},
     refusal::Refusal,
     text::PathText,
@@ -92,6 +92,17 @@ fn tasks(store: &Store) -> Vec<String> {
         .unwrap()
 }
 
+/// What waits for the person whose mailbox is used, and what was sent in all.
+fn mail(store: &Store) -> (Vec<String>, u64) {
+    let person = Recipient::Person("ada@laptop".into());
+    let read = store.read::<_, StoreError>(|view| {
+        let unread = [Stage::Waiting, Stage::Pushed].map(|stage| view.mail_in(&person, stage, usize::MAX));
+        let unread = unread.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        Ok((unread.into_iter().map(|placed| placed.mail.text).collect(), view.mail_counts(&person)?.all()))
+    });
+    read.unwrap()
+}
+
 #[test]
 fn a_backup_restores_everything_that_people_see() {
     for seed in 0..6 {
@@ -104,6 +115,7 @@ fn a_backup_restores_everything_that_people_see() {
         let new = open(8, folder.path());
         assert_eq!(new.check().unwrap(), [], "seed {seed}");
         assert_eq!(tasks(&new), tasks(&store), "seed {seed}");
+        assert_eq!(mail(&new), mail(&store), "seed {seed}");
         assert!(restored.seats >= 2, "seed {seed}: {restored:?}");
     }
 }
