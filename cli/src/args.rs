@@ -99,6 +99,12 @@ pub enum Command {
         after_help = "Example:\n  frith restore ~/frith-2026-03-01.backup --dry-run\n  FRITH_HOME=~/restored frith restore ~/frith-2026-03-01.backup"
     )]
     Restore(Restore),
+    /// Run by a host at its events: tells the node, and the host what its agent is to know.
+    #[command(
+        long_about = "Tell the node of an event of a host, and the host what its agent is to know.\n\nA host runs this by itself: it writes one JSON object to standard input and reads one from standard output. Whatever happens, this exits with 0 within 200 milliseconds, writes nothing else and starts no node; an event that no node hears is kept for the next one.",
+        after_help = "Example:\n  echo '{\"session_id\":\"1\",\"cwd\":\"/tmp\"}' | frith hook SessionStart --host claude"
+    )]
+    Hook(Hook),
     /// Workspaces: one queue of tasks, one agent, one folder.
     #[command(subcommand, visible_alias = "ws", after_help = "Example:\n  frith workspace create my-app --folder ~/src/my-app")]
     Workspace(Workspace),
@@ -447,6 +453,17 @@ pub struct Restore {
     /// Say what is in it, and whether it is whole; change nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `hook`.
+#[derive(Debug, Clone, Args)]
+pub struct Hook {
+    /// The event, as the host calls it.
+    #[arg(value_name = "EVENT")]
+    pub event: String,
+    /// The host, as `docs/hosts.md` names it.
+    #[arg(long, value_name = "HOST")]
+    pub host: String,
 }
 
 /// Arguments of `config show`.

@@ -63,6 +63,11 @@ pub fn read(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// One variable of a host, by what its row calls it.
+pub fn of_host(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
 /// Where everything of the node lies: an absolute path; none when neither `FRITH_HOME` nor `HOME` is set.
 pub fn home() -> Option<PathBuf> {
     let chosen = read("FRITH_HOME").map(PathBuf::from);

@@ -28,6 +28,7 @@ mod status;
 mod quickstart;
 mod render;
 mod pages;
+mod hook_main;
 mod gate;
 mod node_main;
 mod commands;
@@ -42,6 +43,10 @@ use args::Colour;
 
 /// Runs the command that this process was started as.
 pub fn run() -> ExitCode {
+    // Before anything else: a hook has no time, and nothing may fail for it.
+    if let Some(code) = hook_main::run() {
+        return code;
+    }
     let words: Vec<OsString> = std::env::args_os().collect();
     let json = words.iter().any(|word| word == "--json");
     let outcome = args::read(words).map_err(|failure| (failure, Colour::Auto)).and_then(|line| {

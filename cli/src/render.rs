@@ -5,6 +5,7 @@ mod agents;
 mod backup;
 mod attachment;
 mod fork;
+mod hook;
 mod mail;
 mod memory;
 mod node;
@@ -20,6 +21,7 @@ pub use agents::{launched, look_ended, sessions, show_agent, status_set, stopped
 pub use attachment::{attached, detach_question, detached, fetched};
 pub use backup::{backed_up, restored};
 pub use fork::{merge_question, merged, spun_up};
+pub use hook::{folder_gone, hook_to_a_person};
 pub use mail::{letters, sent, unsent};
 pub use memory::{no_note, note, note_deletion_question, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};

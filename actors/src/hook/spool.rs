@@ -1,8 +1,9 @@
 //! Events that hooks told while no node listened: one small file for each session and kind of news, in the home.
 //!
 //! A file is written beside its place and renamed into it, so events of one session replace each other and nobody needs a
-//! lock. A node takes a file away before it reads it, so what comes in the meantime is another file; it removes what it
-//! recorded, and finds again what it did not. What cannot be read is put aside and never looked at again.
+//! lock; one that was whole when its hook was killed counts. A node takes a file away before it reads it, so what comes in the
+//! meantime is another file; it removes what it recorded, and finds again what it did not. What cannot be read is put aside and
+//! never looked at again.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -65,7 +66,16 @@ pub fn write(home: &Path, spooled: &Spooled) -> io::Result<()> {
     let beside = folder.join(format!(".{name}.{}", std::process::id()));
     let bytes = postcard::to_extend(spooled, vec![FORM]).map_err(io::Error::other)?;
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).custom_flags(no_follow()).open(&beside)?;
-    file.write_all(&bytes).and_then(|()| fs::rename(&beside, &place)).inspect_err(|_| drop(fs::remove_file(&beside)))
+    file.write_all(&bytes).and_then(|()| put(&beside, &place)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Puts a file into its place. What stands there goes first: some file systems write a file to disk before it replaces another,
+/// which takes milliseconds that a hook does not have.
+fn put(file: &Path, place: &Path) -> io::Result<()> {
+    match fs::remove_file(place) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::rename(file, place),
+    }
 }
 
 /// The same for every event of one session, or of one process of a host that tells no session, that says the same kind of news.
@@ -91,7 +101,8 @@ pub fn take_all(home: &Path) -> io::Result<Vec<(PathBuf, Spooled)>> {
     make_folder(&taken)?;
     for name in names {
         match name.strip_prefix('.') {
-            Some(hidden) => remove_if_left_behind(&spool.join(&name), hidden),
+            Some(hidden) if is_left_behind(hidden) => take_left_behind(&spool.join(&name), &taken, hidden)?,
+            Some(_) => {}
             None => take_away(&spool.join(&name), &taken, &name)?,
         }
     }
@@ -131,13 +142,17 @@ fn take_away(file: &Path, taken: &Path, name: &str) -> io::Result<()> {
     }
 }
 
-/// Removes what a hook that is gone was still writing.
-fn remove_if_left_behind(file: &Path, name: &str) {
+/// Whether the hook that was writing a file of this name is gone.
+fn is_left_behind(name: &str) -> bool {
     let writer = name.rsplit_once('.').and_then(|(_, pid)| rustix::process::Pid::from_raw(pid.parse().ok()?));
-    let is_gone = writer.is_none_or(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
-    if is_gone {
-        // What stays is looked at again the next time.
-        let _ = fs::remove_file(file);
+    writer.is_none_or(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+/// Takes what a hook that is gone had written, if that was all of it.
+fn take_left_behind(file: &Path, taken: &Path, name: &str) -> io::Result<()> {
+    match read(file) {
+        Some(_) => take_away(file, taken, name),
+        None => fs::remove_file(file),
     }
 }
 
@@ -238,11 +253,24 @@ mod tests {
             fs::write(spool.join(name), bytes).unwrap();
         }
         std::os::unix::fs::symlink("/etc/passwd", spool.join("w")).unwrap();
-        fs::write(spool.join(".x.999999999"), "").unwrap();
+        fs::write(spool.join(".x.999999999"), "half").unwrap();
         assert_eq!(taken(home.path()).len(), 1);
         assert_eq!(taken(home.path()).len(), 1);
         assert_eq!(fs::read_dir(spool.join("aside")).unwrap().count(), 4);
         assert!(!spool.join(".x.999999999").exists());
+    }
+
+    #[test]
+    fn an_event_whose_hook_was_killed_before_it_was_in_its_place_is_taken() {
+        let home = tempfile::tempdir().unwrap();
+        write(home.path(), &spooled("a", EventClass::Start, 1)).unwrap();
+        let spool = home.path().join("spool");
+        let name = name_of(&spooled("a", EventClass::Start, 1));
+        fs::rename(spool.join(&name), spool.join(format!(".{name}.999999999"))).unwrap();
+        let own = spool.join(format!(".{name}.{}", std::process::id()));
+        fs::write(&own, "being written").unwrap();
+        assert_eq!(taken(home.path()).len(), 1);
+        assert!(own.exists(), "whoever writes it lives");
     }
 
     #[test]

@@ -135,8 +135,10 @@ fn process_ref(pid: u32, started: String) -> ProcessRef {
 #[cfg(target_os = "linux")]
 mod platform {
     use std::fs;
+    use std::io::Read as _;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::path::{Path, PathBuf};
+    use std::sync::{Arc, OnceLock};
 
     use rustix::io::Errno;
     use rustix::process::{self, PidfdFlags};
@@ -149,6 +151,8 @@ mod platform {
     #[derive(Clone, Debug)]
     pub(super) struct Source {
         proc: PathBuf,
+        /// The start of the system as it calls it, which stays while this process runs.
+        boot: Arc<OnceLock<String>>,
     }
 
     impl Source {
@@ -157,13 +161,13 @@ mod platform {
         }
 
         pub(super) fn at(proc: &Path) -> Self {
-            Self { proc: proc.to_owned() }
+            Self { proc: proc.to_owned(), boot: Arc::default() }
         }
 
         pub(super) fn row(&self, pid: u32) -> io::Result<Option<Row>> {
             let boot = self.boot()?;
-            match fs::read(self.of(pid, "stat")) {
-                Ok(stat) => Ok(Some(parse_stat(pid, &stat, &boot)?)),
+            match self.stat(pid) {
+                Ok(stat) => Ok(Some(parse_stat(pid, &stat, boot)?)),
                 Err(error) if is_gone(&error) => self.require_proc().map(|()| None),
                 Err(error) => Err(error),
             }
@@ -177,8 +181,8 @@ mod platform {
                 let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
                     continue;
                 };
-                match fs::read(self.of(pid, "stat")) {
-                    Ok(stat) => rows.push(parse_stat(pid, &stat, &boot)?),
+                match self.stat(pid) {
+                    Ok(stat) => rows.push(parse_stat(pid, &stat, boot)?),
                     Err(error) if is_gone(&error) => {}
                     Err(error) => return Err(error),
                 }
@@ -222,9 +226,19 @@ mod platform {
             self.proc.join(pid.to_string()).join(file)
         }
 
-        fn boot(&self) -> io::Result<String> {
+        /// The line of a process, read in one go: asking for the file's size first would tell nothing.
+        fn stat(&self, pid: u32) -> io::Result<Vec<u8>> {
+            let mut line = Vec::with_capacity(1024);
+            fs::File::open(self.of(pid, "stat"))?.take(64 * 1024).read_to_end(&mut line)?;
+            Ok(line)
+        }
+
+        fn boot(&self) -> io::Result<&str> {
+            if let Some(boot) = self.boot.get() {
+                return Ok(boot);
+            }
             let text = fs::read_to_string(self.proc.join("sys/kernel/random/boot_id"))?;
-            Ok(text.trim().to_owned())
+            Ok(self.boot.get_or_init(|| text.trim().to_owned()))
         }
 
         /// Without a mounted `/proc` every process would look gone.
