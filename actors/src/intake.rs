@@ -88,7 +88,9 @@ async fn take_in(ctx: &Ctx, machine: &ActorRef<MachineMsg>, spooled: Spooled) ->
     if !ctx.config.now().agents_enabled {
         return Ok(());
     }
-    let Spooled { at, event, process, ancestors, .. } = spooled;
+    let Spooled { at, mut event, process, ancestors, .. } = spooled;
+    // Nobody waits for the answer any more: what the agent is to be told is said at its next event.
+    event.takes_context = false;
     hear(ctx, machine, Told { event, from: From::Noted { process, ancestors }, at }).await.map(drop)
 }
 

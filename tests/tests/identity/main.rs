@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test rests on fails it by panicking")]
 
+mod launched;
 mod linking;
 mod registering;
 mod scope;

@@ -5,11 +5,13 @@ use std::{path::Path, process::Command, time::Duration};
 use frith_actors::{
     api::agents::{AgentInfo, Event, EventClass, SetStatus, Whoami},
     config::NodeConfig,
+    hook::spool::{self, Spooled},
     terminal::Attention,
 };
 use frith_store::{
-    id::AgentId,
-    model::{EndHow, Presence},
+    id::{AgentId, CallId},
+    model::{EndHow, Presence, ProcessRef},
+    time::Timestamp,
 };
 
 use crate::world::{PERSON, World, claims, event};
@@ -309,6 +311,36 @@ async fn a_host_without_ids_of_sessions_is_one_agent_in_each_of_its_processes() 
     world.processes.start(950, PERSON, "frith");
     let _ = world.hook(950, without(EventClass::Tool)).await;
     assert_eq!(ids(&world, true).await.len(), 2, "nothing tells whose that is");
+}
+
+/// Keeps an event as a hook does that finds no node.
+fn keep(world: &World, number: u8, at: Timestamp, pid: u32, event: Event) {
+    let process = ProcessRef { pid, started: format!("boot/{pid}") };
+    let call = CallId::from_random([number; 16]);
+    let spooled = Spooled { call, at, event, process: Some(process.clone()), ancestors: vec![process] };
+    spool::write(&world.home(), &spooled).unwrap();
+}
+
+#[tokio::test]
+async fn what_hooks_kept_while_no_node_listened_is_taken_in_before_agents_are_listed_and_when_one_starts() {
+    let mut world = World::new().await;
+    let folder = world.folder("app");
+    let (_, other) = (world.host(100), world.host(200));
+    let _ = world.hook(other, start("two", "startup", &folder)).await;
+    let now = only(&world, false).await.seen.unwrap();
+    let later = |ms| Timestamp::from_ms(now.ms() + ms);
+    keep(&world, 1, later(1), 100, start("one", "startup", &folder));
+    assert_eq!(ids(&world, false).await.len(), 2);
+    let told = world.hook(101, event(EventClass::Prompt, "one", &folder)).await;
+    assert!(told.context.is_some(), "nobody could tell it before");
+    keep(&world, 2, later(-1), 200, event(EventClass::End, "two", &folder));
+    assert_eq!(ids(&world, false).await.len(), 2, "it was there after that");
+    keep(&world, 3, later(2), 200, event(EventClass::End, "two", &folder));
+    keep(&world, 4, later(2), 999, start("gone", "startup", &folder));
+    world.restart().await;
+    let there = only(&world, false).await;
+    assert_eq!((there.agent.session.unwrap().id.as_deref(), there.seen), (Some("one"), Some(later(1))));
+    assert_eq!(ids(&world, true).await.len(), 3, "one registered and was gone already");
 }
 
 async fn workspace(world: &World, name: &str, folder: &Path) {

@@ -21,8 +21,8 @@ use frith_actors::{
     config::NodeConfig,
     env::{
         process::{
-            CommandError, EnvMark, Launch, Pending, Pid, ProbeError, ProcessFacts, ProcessRef, ProcessSignal, Processes, RunningProcess,
-            StartError, TerminalSize,
+            CommandError, EnvMark, InputRefused, Launch, Pending, Pid, ProbeError, ProcessEnd, ProcessFacts, ProcessHandle, ProcessOutput,
+            ProcessRef, ProcessSignal, Processes, RunningProcess, StartError, TerminalSize,
         },
         real::{self, Told, world::SystemClock},
         world::WallClock,
@@ -41,6 +41,9 @@ use tokio::{
 
 /// The number of a shell that a person works in.
 pub const PERSON: u32 = 900;
+
+/// The number of the first process that the node launches.
+pub const LAUNCHED: u32 = 500;
 
 /// Processes that a test makes up, by number: parent and program.
 #[derive(Clone, Default)]
@@ -66,8 +69,18 @@ impl Processes for Table {
     fn find_command(&self, command: OsString, _: OsString) -> Pending<Result<PathBuf, CommandError>> {
         Box::pin(async move { Ok(command.into()) })
     }
+    /// What is launched runs below this process, which is the node's, until it is signalled.
     fn start(&self, launch: Launch, _: TerminalSize) -> Pending<Result<RunningProcess, StartError>> {
-        Box::pin(async move { Err(StartError::FolderMissing { folder: launch.folder }) })
+        let (table, program) = (self.clone(), launch.command.to_string_lossy().into_owned());
+        Box::pin(async move {
+            let node = std::process::id();
+            table.start(node, 1, "frith");
+            let pid = (LAUNCHED..).find(|pid| !table.lock().contains_key(pid)).expect("numbers do not end");
+            table.start(pid, node, &program);
+            let (telling, output) = mpsc::channel(8);
+            let process = ProcessRef { pid, started: format!("boot/{pid}") };
+            Ok(RunningProcess { process, output, handle: Box::new(Hand { table, pid, telling }) })
+        })
     }
     fn facts(&self, pid: Pid) -> Result<Option<ProcessFacts>, ProbeError> {
         let found = self.lock().get(&pid.get()).cloned();
@@ -83,6 +96,27 @@ impl Processes for Table {
     }
     fn signal(&self, _: Vec<ProcessRef>, _: ProcessSignal) -> Pending<()> {
         Box::pin(async {})
+    }
+}
+
+/// The hand on a process that was launched.
+struct Hand {
+    table: Table,
+    pid: u32,
+    telling: mpsc::Sender<ProcessOutput>,
+}
+
+impl ProcessHandle for Hand {
+    fn write(&mut self, _: Vec<u8>) -> Result<(), InputRefused> {
+        Ok(())
+    }
+    fn resize(&mut self, _: TerminalSize) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn signal(&mut self, _: ProcessSignal) {
+        self.table.end(self.pid);
+        // Whoever listened may be gone.
+        let _ = self.telling.try_send(ProcessOutput::Ended(ProcessEnd::Signalled(15)));
     }
 }
 
@@ -154,6 +188,11 @@ impl World {
     /// Lets time go by.
     pub fn wait(&self, time: Duration) {
         self.clock.0.fetch_add(i64::try_from(time.as_millis()).expect("tests wait for days at most"), Ordering::Relaxed);
+    }
+
+    /// The home of its node.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
     }
 
     /// A folder of this world, without symbolic links, made if it is not there.
