@@ -192,7 +192,7 @@ impl Refusal {
             Self::NotLinked { .. } => {
                 "`frith agents sessions` shows those that are known; a session is known from its first hook on".into()
             }
-            Self::OutsideSessions { .. } => "use `frith agents` and `frith worktree` in the agent's shell".into(),
+            Self::OutsideSessions { .. } => "use `frith agents` in the agent's shell".into(),
             Self::NoOwnPlace { folder } => format!("a person makes that folder a workspace: `cd '{folder}'`, then `frith quickstart`"),
             Self::UnplacedCaller => "run it from an ordinary shell on this machine".into(),
             Self::FileThere { .. } => "choose another name, or write over it with `--force`".into(),
