@@ -3,3 +3,4 @@
 mod node;
 mod payloads;
 mod program;
+mod with_node;
