@@ -282,12 +282,46 @@ impl<'a> Host<'a> {
         self.run(Program { words, folder: self.started_in.clone(), variables, ..Program::default() }, &line)
     }
 
+    /// The same for a server that was started before the last hook of the session, after a tool: hosts start theirs early, and one
+    /// works for no session that was not heard of since.
+    #[track_caller]
+    pub fn lasting_server<'w>(&mut self, args: impl IntoIterator<Item = &'w str>) -> Run {
+        let args: Vec<&str> = args.into_iter().collect();
+        let script = "(while ! test -e \"$GO\"; do sleep 0.02; done; rm \"$GO\"; exec frith \"$@\") & \
+                      printf %s \"$PAYLOAD\" | env $IN_HOOKS frith hook \"$EVENT\" --host \"$HOST\" >/dev/null; : >\"$GO\"; wait $!";
+        let words = ["sh", "-c", script, "sh"].iter().chain(&args).map(|word| (*word).to_owned()).collect();
+        let event = self.habits.events.tool;
+        let in_hooks = self.holding(self.habits.in_hooks).iter().map(|(name, value)| format!("{name}={value} ")).collect();
+        let payload = self.habits.payload(event, &self.session, &self.folder).to_string();
+        let now = std::mem::replace(&mut self.session, self.started_as.clone());
+        let mut variables = self.holding(self.habits.in_servers);
+        self.session = now;
+        let go = self.exports.with_extension("go").to_string_lossy().into_owned();
+        let told =
+            [("GO", go), ("PAYLOAD", payload), ("EVENT", event.to_owned()), ("HOST", self.habits.host.to_owned()), ("IN_HOOKS", in_hooks)];
+        variables.extend(told.map(|(name, value)| (name.to_owned(), value)));
+        let line = crate::run::line_of("frith", args.iter().copied());
+        self.run(Program { words, folder: self.started_in.clone(), variables, ..Program::default() }, &line)
+    }
+
+    /// Starts a program below the host that ends later, while the test goes on.
+    #[track_caller]
+    pub fn begin_run(&mut self, program: Program) {
+        self.send(&Errand::Run(program));
+    }
+
+    /// What came of it.
+    #[track_caller]
+    pub fn end_run(&mut self, line: &str) -> Run {
+        let Report::Ran { code, stdout, stderr } = self.report() else { panic!("the host ran nothing") };
+        Run { at: self.habits.host.to_owned(), line: line.to_owned(), code, stdout, stderr }
+    }
+
     /// Any program below the host.
     #[track_caller]
     pub fn run(&mut self, program: Program, line: &str) -> Run {
-        self.send(&Errand::Run(program));
-        let Report::Ran { code, stdout, stderr } = self.report() else { panic!("the host ran nothing") };
-        Run { at: self.habits.host.to_owned(), line: line.to_owned(), code, stdout, stderr }
+        self.begin_run(program);
+        self.end_run(line)
     }
 
     /// The id that its hooks exported, or that its shell is told.

@@ -4,13 +4,15 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use frith_tests::{Run, Sandbox, redact::Redactor};
+use frith_tests::{Host, Run, Sandbox, redact::Redactor};
 
 /// What detaches a viewer: control and backslash, then `d`.
 const DETACH: &str = "\x1cd";
 
 /// A command of the README and what it says there.
 struct Shown {
+    /// In which host's shell; empty for a person's.
+    at: String,
     command: String,
     output: String,
 }
@@ -26,8 +28,9 @@ fn session(readme: &str, heading: &str) -> Vec<Shown> {
     let blocks = section.split("```console\n").skip(1).map(|block| block.split("```").next().unwrap());
     let mut shown: Vec<Shown> = Vec::new();
     for line in blocks.flat_map(str::lines) {
-        match (line.strip_prefix("$ "), shown.last_mut()) {
-            (Some(command), _) => shown.push(Shown { command: command.to_owned(), output: String::new() }),
+        let prompt = line.split_once("$ ").filter(|(at, _)| at.chars().all(|c| c.is_ascii_lowercase()));
+        match (prompt, shown.last_mut()) {
+            (Some((at, command)), _) => shown.push(Shown { at: at.to_owned(), command: command.to_owned(), output: String::new() }),
             (None, Some(last)) => last.output.push_str(&format!("{line}\n")),
             (None, None) => panic!("output before any command: {line}"),
         }
@@ -67,11 +70,13 @@ fn seen(run: &Run) -> String {
     told.chain([run.stdout.clone()]).collect()
 }
 
-fn play(sandbox: &Sandbox, heading: &str) {
+fn play(sandbox: &Sandbox, heading: &str, hosts: &mut [Host<'_>]) {
     let mut folder = sandbox.root().to_path_buf();
     let mut ids = Ids::default();
     let (mut expected, mut real) = (Redactor::default(), Redactor::default());
     real.path(&sandbox.root().to_string_lossy(), "~");
+    real.machine(&rustix::system::uname().nodename().to_string_lossy());
+    expected.machine("oak");
     for shown in session(&readme(), heading) {
         let command = ids.real(&shown.command);
         if let Some(to) = command.strip_prefix("cd ") {
@@ -79,7 +84,10 @@ fn play(sandbox: &Sandbox, heading: &str) {
         } else if command.contains("agents attach") {
             watch(sandbox, &folder, &command, &shown.output, &ids);
         } else {
-            let run = sandbox.shell(&command, &folder).run();
+            let run = match hosts.iter_mut().find(|host| host.name() == shown.at) {
+                Some(host) => host.shell(&command),
+                None => sandbox.shell(&command, &folder).run(),
+            };
             ids.learn(&shown.output, &seen(&run));
             let (wanted, got) = (expected.redact(&shown.output), real.redact(&seen(&run)));
             assert_eq!(got.trim_end(), wanted.trim_end(), "README shows something else of `{}`", shown.command);
@@ -104,5 +112,13 @@ fn the_readme_shows_a_session_as_it_is() {
     let sandbox = Sandbox::new();
     sandbox.script_kind();
     sandbox.repo("app");
-    play(&sandbox, "A session");
+    play(&sandbox, "A session", &mut []);
+}
+
+#[test]
+fn the_readme_shows_two_agents_that_talk() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.workspace("app");
+    let mut hosts = ["claude", "codex"].map(|host| Host::begun(&sandbox, host, &repo));
+    play(&sandbox, "Two agents that talk", &mut hosts);
 }
