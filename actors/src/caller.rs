@@ -108,7 +108,10 @@ pub fn identify(asking: &Asking<'_>, pid: Option<Pid>) -> Identified {
         return Identified { other: asking.claims.agent.clone(), ..nobody(Who::Person(asking.user.to_owned())) };
     }
     let Ok(Some(itself)) = asking.processes.facts(pid) else { return nobody(Who::Unplaced) };
-    let line: Vec<ProcessFacts> = std::iter::once(itself).chain(asking.processes.ancestors(pid, ANCESTORS)).collect();
+    let mut line: Vec<ProcessFacts> = std::iter::once(itself).chain(asking.processes.ancestors(pid, ANCESTORS)).collect();
+    // A node that was started from an agent's shell is not that agent's: what it starts belongs to nobody above it.
+    let node = line.iter().position(|facts| facts.process.pid == asking.own);
+    line.truncate(node.map_or(line.len(), |at| at + 1));
     let (found, linked_by) = asking.found(&line);
     let other = asking.other(&line, &found);
     match found.as_slice() {
@@ -512,6 +515,15 @@ mod tests {
         assert_eq!(who(vec![launched(4, None)], 21), Who::Unplaced, "below the node and of no known agent");
         assert_eq!(who(vec![launched(4, None)], 99), Who::Unplaced, "gone");
         assert_eq!(asked(vec![], None, &Claims::default()).who, Who::Unplaced);
+    }
+
+    #[test]
+    fn c31_a_node_that_was_started_from_an_agents_shell_gives_its_children_to_nobody() {
+        let (processes, links, claims) = (table(), BTreeMap::new(), Claims::default());
+        let members = [Arc::new(registered(2, 20))];
+        let asking = Asking { processes: &processes, members: &members, links: &links, claims: &claims, own: 21, user: "ada" };
+        assert_eq!(identify(&asking, Some(Pid::new(22))).who, Who::Unplaced);
+        assert!(is_agent(&identify(&Asking { own: 10, ..asking }, Some(Pid::new(22))).who, 2));
     }
 
     #[test]

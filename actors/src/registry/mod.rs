@@ -96,7 +96,8 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// None where the host has no ids of sessions and its process is not known: nothing tells its sessions apart then.
+    /// None where no host started the hook, and where the host has no ids of sessions and its process is not known: nothing tells its
+    /// sessions apart then.
     fn of(ctx: &Ctx, told: Told) -> Option<Self> {
         let Told { event, from, at } = told;
         let session = HostSession { host: event.host.clone(), id: event.session.clone(), sub_agent: None };
@@ -104,6 +105,9 @@ impl Incoming {
             From::Line(line) => {
                 let own = launched_above(ctx, &event, &line);
                 let process = own.as_ref().map(|(_, process)| process.clone()).or_else(|| host_process(&line).cloned());
+                if process.is_none() && !line.is_empty() {
+                    return None;
+                }
                 (process, kept_ancestors(&line), own.map(|(agent, _)| agent))
             }
             From::Noted { process, ancestors } => {

@@ -168,6 +168,14 @@ async fn c02_a_hook_that_speaks_for_a_session_of_another_process_is_not_believed
 }
 
 #[tokio::test]
+async fn c31_what_a_person_types_as_a_hook_registers_nobody() {
+    let world = World::new().await;
+    world.processes.start(950, PERSON, "frith");
+    assert_eq!(world.hook(950, start("s", "startup", &world.folder("app"))).await, Default::default());
+    assert!(world.agents(true).await.agents.is_empty());
+}
+
+#[tokio::test]
 async fn a_fork_of_a_session_that_still_runs_starts_under_its_id_and_is_told_none() {
     let world = World::new().await;
     let (hook, folder) = (world.host(100), world.folder("app"));
