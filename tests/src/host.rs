@@ -33,10 +33,12 @@ impl Door {
     /// # Panics
     /// The socket cannot be made.
     pub fn of(sandbox: &Sandbox) -> Self {
-        let path = |number: &usize| sandbox.root().join(format!("run/host-{number}"));
-        let number = (1..).find(|number| !path(number).exists()).expect("numbers do not end");
-        let socket = path(&number);
-        let listener = UnixListener::bind(&socket).expect("the path is new and short");
+        // Hosts that are started at once find out by binding which number is free.
+        let bound = |number: usize| {
+            let socket = sandbox.root().join(format!("run/host-{number}"));
+            Some((UnixListener::bind(&socket).ok()?, socket, number))
+        };
+        let (listener, socket, number) = (1..1_000).find_map(bound).expect("a socket can be bound");
         listener.set_nonblocking(true).expect("a socket can be told not to block");
         Self { listener, socket, number }
     }
