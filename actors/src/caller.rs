@@ -76,8 +76,8 @@ pub struct Asking<'a> {
     pub processes: &'a dyn Processes,
     /// The agents of this machine that have not ended.
     pub members: &'a [Arc<Member>],
-    /// Processes that were linked to agents that they are not below.
-    pub links: &'a BTreeMap<ProcessRef, AgentId>,
+    /// Processes that were linked to agents that they are not below, and how.
+    pub links: &'a BTreeMap<ProcessRef, (AgentId, LinkedBy)>,
     /// What the caller's environment says.
     pub claims: &'a Claims,
     /// This node's own process.
@@ -136,9 +136,9 @@ impl<'a> Asking<'a> {
         if let Some(found) = nearest {
             return (found, LinkedBy::Process);
         }
-        let is_linked = |member: &&Member| line.first().is_some_and(|itself| self.links.get(&itself.process) == Some(&member.id));
-        if let Some(member) = self.mains().find(is_linked) {
-            return (vec![member], LinkedBy::Folder);
+        let link = line.first().and_then(|itself| self.links.get(&itself.process));
+        if let Some((member, way)) = link.and_then(|(agent, way)| Some((self.mains().find(|member| member.id == *agent)?, *way))) {
+            return (vec![member], way);
         }
         if let Some(member) =
             line.first().and_then(|itself| self.mains().find(|member| is_session_of(self.processes, member, itself.session)))
@@ -470,7 +470,7 @@ mod tests {
 
     fn asked(members: Vec<Member>, pid: Option<u32>, claims: &Claims) -> Identified {
         let members: Vec<_> = members.into_iter().map(Arc::new).collect();
-        let (processes, links) = (table(), BTreeMap::from([(process(41), id(9))]));
+        let (processes, links) = (table(), BTreeMap::from([(process(41), (id(9), LinkedBy::Folder))]));
         let asking = Asking { processes: &processes, members: &members, links: &links, claims, own: 10, user: "ada" };
         identify(&asking, pid.map(Pid::new))
     }
@@ -571,6 +571,7 @@ mod tests {
     fn a_process_that_was_linked_to_an_agent_is_that_agent() {
         let linked = asked(vec![Member { is_told: true, ..registered(9, 22) }], Some(41), &Claims::default());
         assert!(is_agent(&linked.who, 9));
+        assert_eq!(linked.linked_by, LinkedBy::Folder);
     }
 
     fn caller(who: Who) -> Caller {

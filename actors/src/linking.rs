@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use frith_store::{
-    hosts::{self, AgentRow},
+    error::Failure,
+    hosts::{self, AgentRow, Surface},
     id::AgentId,
-    model::{HostSession, Presence, ProcessRef, Sighting},
+    model::{Agent, HostSession, Presence, ProcessRef, Sighting},
     refusal::Refusal,
     rules::{
-        link::{self, Above, Asking, Candidate, LaunchedAbove, Linked, host_process, own_host_process},
+        link::{self, Above, Asking, Candidate, Known, LaunchedAbove, Linked, Registering, can_register, host_process, own_host_process},
         presence::presence_of,
     },
-    text::PathText,
     time::Timestamp,
-    tx::Registration,
+    tx::{Registration, Tx},
 };
 
 use crate::{
@@ -42,12 +42,12 @@ pub struct Found {
     pub way: LinkedBy,
 }
 
-/// Links the calling process.
+/// Links the calling process. Whoever only looks is told the same, and nothing is written.
 ///
 /// # Errors
 /// It works for none that can be told, or the store broke.
 pub async fn link(ctx: &Ctx, peer: Option<u32>, envelope: &Envelope) -> Result<Found, Failed> {
-    let Operation::AgentLink(Link { host }) = &envelope.operation else { return Err(Refusal::Stale.into()) };
+    let Operation::AgentLink(Link { host, look: only_looks }) = &envelope.operation else { return Err(Refusal::Stale.into()) };
     let not_linked = || Failed::from(Refusal::NotLinked { host: host.clone() });
     let peer = peer.filter(|_| ctx.config.now().agents_enabled).ok_or_else(not_linked)?;
     let whereabouts = look(ctx, envelope.folder.clone()).await;
@@ -60,28 +60,34 @@ pub async fn link(ctx: &Ctx, peer: Option<u32>, envelope: &Envelope) -> Result<F
         host,
         launched: sight.launched,
         session: sight.session,
-        registers: row == AgentRow::Environment && session.is_some(),
+        claimed: envelope.claims.agent.as_deref(),
+        registers: row == AgentRow::Environment && session.is_some() && !sight.is_session_elsewhere,
         is_hookless: row == AgentRow::Mcp,
+        beside: &sight.beside,
         line: &sight.line,
         folder: whereabouts.folder.as_ref(),
         candidates: &sight.candidates,
     };
-    let found = match link::link(&asking)? {
-        Linked::Launch(agent) => Found { agent, way: LinkedBy::Launch },
-        Linked::Session(agent) => Found { agent, way: LinkedBy::Session },
-        Linked::Ancestor(agent) => Found { agent, way: LinkedBy::Ancestor },
-        Linked::Folder(agent) => Found { agent, way: LinkedBy::Folder },
-        Linked::Registers => {
-            let session = session.ok_or_else(not_linked)?;
-            Found { agent: register(ctx, session, &sight, whereabouts).await?, way: LinkedBy::Session }
-        }
-        Linked::Own => {
-            let session = HostSession { host: host.clone(), id: None, sub_agent: None };
-            Found { agent: register(ctx, session, &sight, whereabouts).await?, way: LinkedBy::Own }
-        }
+    let (session, way) = match link::link(&asking)? {
+        Linked::Registers => (session.ok_or_else(not_linked)?, LinkedBy::Session),
+        Linked::Own => (own_session(host), LinkedBy::Own),
+        Linked::Launch(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Launch, *only_looks)),
+        Linked::Session(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Session, *only_looks)),
+        Linked::Ancestor(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Ancestor, *only_looks)),
+        Linked::Folder(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Folder, *only_looks)),
+        Linked::Chosen(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Variable, *only_looks)),
     };
-    ctx.roster.link(sight.itself, found.agent);
-    Ok(found)
+    if *only_looks {
+        let member = ctx.roster.of_session(&session, Some(&sight.bound));
+        let agent = member.ok_or_else(|| Refusal::NotRegistered { host: host.clone() })?.id;
+        return Ok(Found { agent, way });
+    }
+    Ok(Found { agent: register(ctx, session, sight, whereabouts).await?, way })
+}
+
+/// The session of a host that has no ids of them: its process tells it apart.
+fn own_session(host: &str) -> HostSession {
+    HostSession { host: host.to_owned(), id: None, sub_agent: None }
 }
 
 /// What the kernel and the roster say of a process.
@@ -90,6 +96,12 @@ struct Sight {
     line: Vec<Above>,
     launched: Option<AgentId>,
     session: Option<AgentId>,
+    /// Whether the session that the environment names runs in another process.
+    is_session_elsewhere: bool,
+    /// The process that an agent would have that is registered for this one.
+    bound: ProcessRef,
+    /// The other agents that have it.
+    beside: Vec<AgentId>,
     candidates: Vec<Candidate>,
 }
 
@@ -99,14 +111,60 @@ impl Sight {
         let processes = &*ctx.env.processes;
         let facts = processes.facts(pid).ok()??;
         let line = above(processes, pid, ctx.env.itself.facts().pid);
+        forget_gone(ctx);
         let members = ctx.roster.all();
         let now = ctx.env.clock.now().ms();
         let age = processes.age(&facts.process).and_then(|age| i64::try_from(age.as_millis()).ok());
         let since = age.map(|age| Timestamp::from_ms(now.saturating_sub(age)));
         let candidates = candidates(ctx, &members, host, since);
-        let session = named_session(claims, host).and_then(|session| of_session(ctx, session, &line));
-        Some(Self { launched: launched(ctx, &facts, &line, host), session, candidates, itself: facts.process, line })
+        let named = named_session(claims, host).and_then(|session| ctx.roster.of_session(session, None));
+        let is_elsewhere = |process: &ProcessRef| line.iter().all(|above| above.process != *process) && *process != facts.process;
+        let elsewhere = named.as_ref().and_then(|member| member.sighting.process.as_ref()).filter(|process| is_elsewhere(process));
+        let bound = bound(host, &line, &facts.process).clone();
+        let is_beside =
+            |member: &&Arc<Member>| member.is_main() && member.is_process(&bound) && member.session.as_ref() != Some(&own_session(host));
+        let beside = members.iter().filter(is_beside).map(|member| member.id).collect();
+        Some(Self {
+            launched: launched(ctx, &facts, &line, host),
+            // A value that was left over from a session in another process is none.
+            session: named.as_ref().filter(|_| elsewhere.is_none()).map(|member| member.id),
+            is_session_elsewhere: elsewhere.is_some_and(|process| processes.life(process) != Life::Gone),
+            bound,
+            beside,
+            candidates,
+            itself: facts.process,
+            line,
+        })
     }
+
+    /// Keeps in mind for whom the process works, where the processes above it do not tell that again.
+    fn found(self, ctx: &Ctx, agent: AgentId, way: LinkedBy, only_looks: bool) -> Found {
+        let is_its = |process: &ProcessRef| ctx.roster.get(agent).is_some_and(|member| member.is_process(process));
+        let is_told = way == LinkedBy::Launch || is_its(&self.itself) || self.line.iter().any(|above| is_its(&above.process));
+        if !only_looks && !is_told {
+            ctx.roster.link(self.itself, agent, way);
+        }
+        Found { agent, way }
+    }
+}
+
+/// Processes that are gone are linked to nobody.
+fn forget_gone(ctx: &Ctx) {
+    let gone: Vec<_> = ctx.roster.links().into_keys().filter(|process| ctx.env.processes.life(process) == Life::Gone).collect();
+    if !gone.is_empty() {
+        ctx.roster.unlink(&gone);
+    }
+}
+
+/// The process that stands for an agent that no hook tells of: the host's. An editor and an application are the process of all
+/// that is opened in them, also of a person's shells, and there it is the asking one.
+fn bound<'a>(host: &str, line: &'a [Above], itself: &'a ProcessRef) -> &'a ProcessRef {
+    if is_shared(host) { itself } else { host_process(line).unwrap_or(itself) }
+}
+
+fn is_shared(host: &str) -> bool {
+    let surfaces = hosts::host(host).map_or(&[][..], |host| host.surfaces);
+    surfaces.iter().any(|surface| matches!(surface, Surface::Ide | Surface::App | Surface::Extension))
 }
 
 /// The launched agent whose own host started this, by the kernel's word alone: its mark may be a copy.
@@ -119,14 +177,6 @@ fn launched(ctx: &Ctx, itself: &ProcessFacts, line: &[Above], host: &str) -> Opt
         return own_host_process(line, launched).map(|_| member.id);
     }
     members.iter().find(|member| is_session_of(&*ctx.env.processes, member, itself.session)).map(|member| member.id)
-}
-
-/// The agent of a session that the environment names. A value that was left over from a session in another process is none.
-fn of_session(ctx: &Ctx, session: &HostSession, line: &[Above]) -> Option<AgentId> {
-    let member = ctx.roster.of_session(session, None)?;
-    let process = member.sighting.process.as_ref();
-    let is_elsewhere = process.is_some_and(|process| line.iter().all(|above| above.process != *process));
-    (!is_elsewhere).then_some(member.id)
 }
 
 fn candidates(ctx: &Ctx, members: &[Arc<Member>], host: &str, since: Option<Timestamp>) -> Vec<Candidate> {
@@ -146,35 +196,55 @@ fn candidates(ctx: &Ctx, members: &[Arc<Member>], host: &str, since: Option<Time
 }
 
 /// Registers the session of a process that no hook tells of: one agent for each process of the host, however many servers it starts.
-async fn register(ctx: &Ctx, session: HostSession, sight: &Sight, whereabouts: Whereabouts) -> Result<AgentId, Failed> {
-    let process = host_process(&sight.line).unwrap_or(&sight.itself).clone();
-    let sighting = Sighting {
-        at: ctx.env.clock.now(),
-        folder: whereabouts.folder.clone(),
-        process: Some(process.clone()),
-        ancestors: link::kept_ancestors(&sight.line),
-        ..Sighting::default()
-    };
-    let fresh = AgentId::from_random(ctx.fresh_id());
-    let (here, main_folder) = (ctx.db.store().machine(), whereabouts.main_folder.clone());
+/// A session that runs in another process is left there.
+async fn register(ctx: &Ctx, session: HostSession, sight: Sight, whereabouts: Whereabouts) -> Result<AgentId, Failed> {
+    let host = session.host.clone();
+    let ancestors = if is_shared(&host) { Vec::new() } else { link::kept_ancestors(&sight.line) };
+    let (fresh, shared, bound) = (AgentId::from_random(ctx.fresh_id()), ctx.clone(), sight.bound);
+    let main_folder = whereabouts.main_folder.clone();
     let written = ctx.db.write(move |tx| {
-        let of_machine = tx.live_agents()?.into_iter().filter(|agent| agent.machine == here && agent.session.as_ref() == Some(&session));
-        for agent in of_machine {
-            if tx.sighting(agent.id)?.is_some_and(|known| known.process.as_ref() == Some(&process)) {
-                return Ok((agent, sighting));
-            }
+        let known = known(tx, &session, &bound)?;
+        let process = known.as_ref().and_then(|(_, sighting)| sighting.process.as_ref());
+        let lives = process.is_some_and(|process| shared.env.processes.life(process) != Life::Gone);
+        let record = known.as_ref().map(|(agent, _)| Known { agent, process, lives });
+        let (agent, is_there) = match can_register(true, Some(&bound), None, record.as_ref()) {
+            Registering::There(agent) => (agent, true),
+            Registering::Again(agent) => (agent, false),
+            Registering::New => (fresh, false),
+            Registering::Stranger(_) | Registering::Nobody => return Err(Refusal::NotLinked { host: session.host.clone() }.into()),
+        };
+        let before = shared.roster.get(agent).map(|member| member.sighting.clone());
+        let before = before.or_else(|| known.filter(|(known, _)| known.id == agent).map(|(_, sighting)| sighting)).unwrap_or_default();
+        let folder = whereabouts.folder.clone().or_else(|| before.folder.clone());
+        let sighting = Sighting { at: shared.env.clock.now(), folder, process: Some(bound), ancestors, ..before };
+        if is_there {
+            tx.note_sighting(agent, &sighting)?;
+        } else {
+            let (place, folder) = (whereabouts.place(tx, tx.machine())?, whereabouts.folder);
+            tx.register(Registration { agent, session, parent: None, model: None, folder, place }, &sighting)?;
         }
-        let place = whereabouts.place(tx, here)?;
-        let folder: Option<PathText> = whereabouts.folder;
-        let known = if session.id.is_some() { tx.agent_of_session(here, &session)? } else { None };
-        let agent = known.filter(|agent| agent.launch.is_none()).map_or(fresh, |agent| agent.id);
-        tx.register(Registration { agent, session, parent: None, model: None, folder, place }, &sighting)?;
         Ok((tx.require_agent(agent)?, sighting))
     });
     let (record, sighting) = written.await?;
-    if ctx.roster.get(record.id).is_none() {
-        ctx.roster.insert(Member { main_folder, is_told: false, ..Member::of(&record, Some(sighting)) });
-    }
-    ctx.roster.see(record.id, |member| member.sighting.at = ctx.env.clock.now());
+    let known = ctx.roster.get(record.id);
+    let member = Member { main_folder, is_told: known.is_some_and(|known| known.is_told), ..Member::of(&record, Some(sighting)) };
+    ctx.roster.insert(member);
     Ok(record.id)
+}
+
+/// The agent of a session, with what was seen of it; that of a host without ids of sessions is the one with this process.
+fn known(tx: &Tx<'_>, session: &HostSession, bound: &ProcessRef) -> Result<Option<(Agent, Sighting)>, Failure> {
+    let here = tx.machine();
+    if session.id.is_some() {
+        let Some(agent) = tx.agent_of_session(here, session)? else { return Ok(None) };
+        let sighting = tx.sighting(agent.id)?.unwrap_or_default();
+        return Ok(Some((agent, sighting)));
+    }
+    for agent in tx.live_agents()?.into_iter().filter(|agent| agent.machine == here && agent.session.as_ref() == Some(session)) {
+        let sighting = tx.sighting(agent.id)?.unwrap_or_default();
+        if sighting.process.as_ref() == Some(bound) {
+            return Ok(Some((agent, sighting)));
+        }
+    }
+    Ok(None)
 }

@@ -271,7 +271,9 @@ impl MachineState {
         let actors: Vec<_> = self.places.values().filter_map(|supervised| supervised.it.actor.clone()).collect();
         let wait = Some(self.ctx.config.now().stop_grace * 3);
         self.stopping = Some(Owned::spawn(async move {
-            let stop = |actor: ActorRef<PlaceMsg>| async move { actor.call(|reply| PlaceMsg::Stop { by: By::Node, reply }, wait).await };
+            let stop = |actor: ActorRef<PlaceMsg>| async move {
+                actor.call(|reply| PlaceMsg::Stop { by: By::Node, agent: None, reply }, wait).await
+            };
             let ends: Vec<_> = actors.into_iter().map(|actor| tokio::spawn(stop(actor))).collect();
             let mut stopped = 0;
             for end in ends {

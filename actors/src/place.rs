@@ -53,6 +53,8 @@ pub enum PlaceMsg {
     Stop {
         /// Who asks.
         by: By,
+        /// The agent that is meant; none for whichever runs.
+        agent: Option<AgentId>,
         /// The agent, ended.
         reply: RpcReplyPort<Result<Agent, Failed>>,
     },
@@ -155,7 +157,7 @@ impl Actor for PlaceActor {
         match message {
             PlaceMsg::Launch { asked, progress, reply } => state.launch(&myself, asked, progress, reply).await,
             PlaceMsg::LaunchOver(outcome) => state.launch_over(&myself, outcome).await?,
-            PlaceMsg::Stop { by, reply } => state.stop(by, reply),
+            PlaceMsg::Stop { by, agent, reply } => state.stop(by, agent, reply),
             PlaceMsg::Ended(agent, end) => state.ended(&myself, agent, end).await?,
             PlaceMsg::End(agent, how) => state.end(&myself, agent, how).await?,
             PlaceMsg::Merge { asked, reply } => state.merge(&myself, asked, reply),
@@ -175,7 +177,7 @@ async fn spawn_fork(ctx: &Ctx, id: PlaceId, myself: &ActorRef<PlaceMsg>) -> Resu
 }
 
 async fn stop_agent(place: &ActorRef<PlaceMsg>, by: By) -> merge::Stop {
-    match place.call(|reply| PlaceMsg::Stop { by, reply }, Some(merge::STOP_WAIT)).await {
+    match place.call(|reply| PlaceMsg::Stop { by, agent: None, reply }, Some(merge::STOP_WAIT)).await {
         Ok(CallResult::Success(stopped)) => Some(stopped),
         _ => None,
     }
@@ -330,7 +332,16 @@ impl PlaceState {
         self.end(myself, agent, how).await
     }
 
-    fn stop(&mut self, by: By, reply: RpcReplyPort<Result<Agent, Failed>>) {
+    fn stop(&mut self, by: By, meant: Option<AgentId>, reply: RpcReplyPort<Result<Agent, Failed>>) {
+        let is_here = |meant: &AgentId| match &self.agent {
+            AgentState::None => false,
+            AgentState::Launching(_) => true,
+            AgentState::Running(running) => running == meant,
+        };
+        if let Some(agent) = meant.filter(|meant| !is_here(meant)) {
+            let _ = reply.send(Err(Refusal::AgentEnded { agent }.into()));
+            return;
+        }
         match &self.agent {
             AgentState::None => {
                 let _ = reply.send(Err(Refusal::NoAgent { place: named(&self.place) }.into()));

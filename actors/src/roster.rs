@@ -15,6 +15,8 @@ use frith_store::{
 };
 use tokio::sync::watch;
 
+use crate::api::agents::LinkedBy;
+
 /// An agent of this machine that has not ended.
 #[derive(Debug, Clone)]
 pub struct Member {
@@ -105,7 +107,7 @@ struct Inner {
     /// Every session that leads to a member, also those it had before.
     sessions: BTreeMap<HostSession, AgentId>,
     /// Processes that were linked to a member they are not below.
-    linked: BTreeMap<ProcessRef, AgentId>,
+    linked: BTreeMap<ProcessRef, (AgentId, LinkedBy)>,
     /// Those of which something was seen that is not written down.
     unwritten: BTreeSet<AgentId>,
 }
@@ -142,7 +144,7 @@ impl Roster {
         inner.members.retain(|id, member| *id != agent && member.parent != Some(agent));
         let Inner { members, sessions, linked, unwritten } = &mut *inner;
         sessions.retain(|_, id| members.contains_key(id));
-        linked.retain(|_, id| members.contains_key(id));
+        linked.retain(|_, (id, _)| members.contains_key(id));
         unwritten.retain(|id| members.contains_key(id));
     }
 
@@ -225,18 +227,18 @@ impl Roster {
         inner.members.values().filter(|member| member.is_sighted).map(|member| (member.id, member.sighting.clone())).collect()
     }
 
-    /// A process was linked to an agent that it is not below.
-    pub fn link(&self, process: ProcessRef, agent: AgentId) {
-        self.lock().linked.insert(process, agent);
+    /// A process was linked to an agent that it is not below, in this way.
+    pub fn link(&self, process: ProcessRef, agent: AgentId, way: LinkedBy) {
+        self.lock().linked.insert(process, (agent, way));
     }
 
-    /// The agent that a process was linked to.
-    pub fn linked(&self, process: &ProcessRef) -> Option<AgentId> {
-        self.lock().linked.get(process).copied()
+    /// Processes that were linked are gone.
+    pub fn unlink(&self, gone: &[ProcessRef]) {
+        self.lock().linked.retain(|process, _| !gone.contains(process));
     }
 
-    /// Which processes are linked to agents that they are not below.
-    pub fn links(&self) -> BTreeMap<ProcessRef, AgentId> {
+    /// Which processes are linked to agents that they are not below, and how that was told.
+    pub fn links(&self) -> BTreeMap<ProcessRef, (AgentId, LinkedBy)> {
         self.lock().linked.clone()
     }
 

@@ -310,7 +310,7 @@ pub enum Site {
 /// Arguments of `agents whoami`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct AgentWhoami {
-    /// Tell whom a program that this host started, as its MCP server, would work for.
+    /// Tell whom a program that this host started, as its MCP server, would work for; this registers nobody.
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
 }

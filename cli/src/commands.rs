@@ -303,7 +303,7 @@ fn agents(run: &Run, verb: Agents) -> Done {
         Agents::Attach(request) => attach_to(run, request),
         Agents::Sessions(request) => sessions(run, request),
         Agents::Show(request) => answer(run, request, render::show_agent),
-        Agents::Whoami(AgentWhoami { host: Some(host) }) => answer(run, agents_api::Link { host }, render::whoami),
+        Agents::Whoami(AgentWhoami { host: Some(host) }) => answer(run, agents_api::Link { host, look: true }, render::whoami),
         Agents::Whoami(AgentWhoami { host: None }) => answer(run, agents_api::Whoami {}, render::whoami),
         Agents::Status(request) => answer(run, request, render::status_set),
         Agents::Send(args) => answer(run, message(args)?, render::sent),

@@ -478,6 +478,12 @@ pub enum Refusal {
     /// A limit is out of its bounds.
     #[error("{given} is no number of messages from 1 to {INBOX_MOST}")]
     BadLimit { given: u32 },
+    /// An agent that no node launched is its host's to end.
+    #[error("agent {} is a session of `{host}` that frith did not launch", agent.short())]
+    NotLaunched { agent: AgentId, host: String },
+    /// Asked whom a process works for that would have an agent of its own, and has none yet.
+    #[error("no agent is registered yet for this process of `{host}`, which has none but its own")]
+    NotRegistered { host: String },
 }
 
 impl From<ScheduleFault> for Refusal {

@@ -337,9 +337,9 @@ fn a_server_is_linked_by_the_process_above_it_and_its_hooks() {
     assert_eq!((id_of(&server), linked_by(&server).as_str()), (id, "ancestor"), "{}", server.transcript());
     let wrong = codex.server(["agents", "whoami", "--host", "no-such-host"]).ends_with(1);
     let mut goose = Host::start(&sandbox, "goose", &repo);
-    let own = goose.server(["agents", "whoami", "--host", "goose", "--json"]).ok();
-    assert_eq!(linked_by(&own), "own", "{}", own.transcript());
-    insta::assert_snapshot!(sandbox.transcript([&early, &wrong]));
+    let own = goose.server(["agents", "whoami", "--host", "goose"]).ends_with(1);
+    assert_eq!(listed(&sandbox, &["--all"]).len(), 1, "to ask registers nobody");
+    insta::assert_snapshot!(sandbox.transcript([&early, &wrong, &own]));
 }
 
 /// A server below one process is nobody's of a session below another one, though it stands in the same folder.
@@ -426,4 +426,29 @@ fn c05_first_registrations_at_once_are_two_agents() {
     std::thread::scope(|scope| hosts.iter_mut().for_each(|host| drop(scope.spawn(|| host.get_known()))));
     let ids: std::collections::BTreeSet<_> = hosts.iter_mut().map(Host::id).collect();
     assert_eq!(ids.len(), 4, "{ids:?}");
+}
+
+/// A session that a host began ends there, and never takes the agent of its place with it.
+#[test]
+fn an_agent_that_no_node_launched_is_stopped_in_its_host_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[launch.idle]\ncommand = [\"sleep\", \"600\"]\n");
+    let repo = sandbox.workspace("app");
+    let _ = sandbox.frith(["agents", "launch", "app", "--kind", "idle"]).ok();
+    let mut within = Host::begun(&sandbox, "claude", &repo);
+    let outside = Host::begun(&sandbox, "codex", &sandbox.folder("outside"));
+    let ids = [
+        within.id(),
+        listed(&sandbox, &[])
+            .iter()
+            .find(|it| it["agent"]["host"] == "codex")
+            .map(|it| it["agent"]["id"].as_str().unwrap_or_default().to_owned())
+            .expect("it is listed"),
+    ];
+    let runs = ids.map(|id| sandbox.frith(["agents", "stop", &id]).ends_with(1));
+    assert_eq!(listed(&sandbox, &[]).len(), 3, "nobody ended");
+    let stopped = sandbox.frith(["agents", "stop", "app"]).ok();
+    assert_eq!(listed(&sandbox, &[]).len(), 2);
+    drop(outside);
+    insta::assert_snapshot!(sandbox.transcript(runs.iter().chain([&stopped])));
 }

@@ -75,6 +75,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("NobodyElse", "cli_mail: nobody else is there"),
     ("OthersMailbox", "cli_agents_mail: asked from an agent's shell"),
     ("BadLimit", "cli_mail: numbers that are none"),
+    ("NotLaunched", "cli_identity: a session that its host began"),
+    ("NotRegistered", "cli_identity: a server of a host without hooks"),
     ("AwaitsFreshContext", "cli_nudge: what an agent is told that asks too early"),
 ];
 

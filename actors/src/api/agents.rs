@@ -249,6 +249,8 @@ pub struct Noted {
 pub struct Link {
     /// The host that started it.
     pub host: String,
+    /// Only to be told: nobody is registered, and the process is not remembered.
+    pub look: bool,
 }
 
 /// Tell others what this agent is busy with; an empty text takes that back.

@@ -143,11 +143,15 @@ impl Call<'_> {
 
     async fn stop(self, request: agents::Stop) -> Result<Answer, Failed> {
         let agent: Agent = self.node.ctx().db.read(move |view| handlers::agents::find(view, &request.agent)).await?;
-        let (Some(place), None) = (agent.place, &agent.ended) else {
-            return Err(Refusal::AgentEnded { agent: agent.id }.into());
+        let (id, ended) = (agent.id, agent.ended.is_some());
+        if ended {
+            return Err(Refusal::AgentEnded { agent: id }.into());
+        }
+        let (Some(place), Some(_)) = (agent.place, &agent.launch) else {
+            return Err(Refusal::NotLaunched { agent: id, host: agent.host }.into());
         };
         let by = self.caller.by();
-        let ended: Agent = self.ask(place, move |reply| PlaceMsg::Stop { by, reply }).await?;
+        let ended: Agent = self.ask(place, move |reply| PlaceMsg::Stop { by, agent: Some(id), reply }).await?;
         reply(&status::agent(self.node, ended.id).await?)
     }
 

@@ -165,6 +165,7 @@ impl Refusal {
             Self::NotStarted { .. } => "`frith logs` has the details".into(),
             Self::EndedAtOnce { agent, .. } => format!("`frith agents attach {}` shows all that it said", agent.short()),
             Self::AgentEnded { .. } => "`frith agents launch <place>` starts another".into(),
+            Self::NotLaunched { host, .. } => format!("end it in `{host}` itself"),
             Self::NoTerminal { .. } => "attach works for agents that `frith agents launch` started".into(),
             _ => return None,
         })
@@ -192,6 +193,7 @@ impl Refusal {
             Self::NotLinked { .. } => {
                 "`frith agents sessions` shows those that are known; a session is known from its first hook on".into()
             }
+            Self::NotRegistered { .. } => "its MCP server registers one; to ask whom it works for registers nobody".into(),
             Self::OutsideSessions { .. } => "use `frith agents` in the agent's shell".into(),
             Self::NoOwnPlace { folder } => format!("a person makes that folder a workspace: `cd '{folder}'`, then `frith quickstart`"),
             Self::UnplacedCaller => "run it from an ordinary shell on this machine".into(),

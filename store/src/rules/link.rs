@@ -4,7 +4,7 @@
 //! agents that this leaves; nothing is ever guessed between two.
 
 use crate::{
-    id::AgentId,
+    id::{AgentId, Prefix},
     model::{Agent, ProcessRef},
     refusal::Refusal,
     text::PathText,
@@ -139,10 +139,14 @@ pub struct Asking<'a> {
     pub launched: Option<AgentId>,
     /// The agent of the session that the host names in its environment.
     pub session: Option<AgentId>,
+    /// The id that its environment gives, which chooses among several and does nothing else.
+    pub claimed: Option<&'a str>,
     /// Whether a session that the environment names registers here when no hook did.
     pub registers: bool,
     /// Whether the host has no hooks, so that this process has a row of its own.
     pub is_hookless: bool,
+    /// The other agents whose process is the one that such a row would be bound to.
+    pub beside: &'a [AgentId],
     /// The processes above it, nearest first.
     pub line: &'a [Above],
     /// Its folder, without symbolic links.
@@ -164,6 +168,8 @@ pub enum Linked {
     Ancestor(AgentId),
     /// The only agent of its folder.
     Folder(AgentId),
+    /// The one that its environment chose among those that are as near.
+    Chosen(AgentId),
     /// An agent of its own, one for each process of its host.
     Own,
 }
@@ -182,25 +188,31 @@ pub fn link(asking: &Asking<'_>) -> Result<Linked, Refusal> {
     if asking.registers {
         return Ok(Linked::Registers);
     }
-    if let Some(agent) = only(by_ancestor(asking))? {
-        return Ok(Linked::Ancestor(agent));
+    match by_ancestor(asking).as_slice() {
+        [] => {}
+        [one] => return Ok(Linked::Ancestor(*one)),
+        several => return chosen(asking, several),
     }
-    if let Some(agent) = only(by_folder(asking))? {
-        return Ok(Linked::Folder(agent));
+    match by_folder(asking).as_slice() {
+        [] => {}
+        [one] => return Ok(Linked::Folder(*one)),
+        several => return chosen(asking, several),
     }
     if asking.is_hookless {
-        return Ok(Linked::Own);
+        return if asking.beside.is_empty() { Ok(Linked::Own) } else { chosen(asking, asking.beside) };
     }
     let host = asking.host.to_owned();
     let could_tell = !asking.line.is_empty() && asking.candidates.iter().any(|candidate| !candidate.ancestors.is_empty());
     Err(if could_tell { Refusal::OutsideSessions { host } } else { Refusal::NotLinked { host } })
 }
 
-fn only(found: Vec<AgentId>) -> Result<Option<AgentId>, Refusal> {
-    match found.as_slice() {
-        [] => Ok(None),
-        [one] => Ok(Some(*one)),
-        _ => Err(Refusal::SeveralAgents { agents: found }),
+/// The one of these, and of no others, that the environment names.
+fn chosen(asking: &Asking<'_>, among: &[AgentId]) -> Result<Linked, Refusal> {
+    let prefix = asking.claimed.and_then(|given| Prefix::parse(given).ok());
+    let mut meant = among.iter().filter(|agent| prefix.as_ref().is_some_and(|prefix| prefix.matches(agent.as_bytes())));
+    match (meant.next(), meant.next()) {
+        (Some(one), None) => Ok(Linked::Chosen(*one)),
+        _ => Err(Refusal::SeveralAgents { agents: among.to_vec() }),
     }
 }
 
@@ -357,8 +369,10 @@ mod tests {
             host: "some",
             launched: None,
             session: None,
+            claimed: None,
             registers: false,
             is_hookless: false,
+            beside: &[],
             line: &line,
             folder: Some(&folder),
             candidates,
@@ -382,6 +396,34 @@ mod tests {
         assert_eq!(linked("7 5 p1", "/a", &[near.clone(), far.clone()], |_| ()), Ok(Linked::Ancestor(id(2))));
         let tie = linked("9 5 p1", "/a", &[near, far], |_| ());
         assert_eq!(tie, Err(Refusal::SeveralAgents { agents: vec![id(2), id(3)] }));
+    }
+
+    #[test]
+    fn the_environment_chooses_among_those_that_are_as_near_and_among_no_others() {
+        let (near, far) = (candidate(2, Some(7), &[7, 5], "/b"), candidate(3, Some(8), &[8, 5], "/a"));
+        let (two, three, four): (&str, &str, &str) = (id(2).short().leak(), id(3).to_string().leak(), id(4).to_string().leak());
+        let both = [near, far];
+        assert_eq!(linked("9 5 p1", "/a", &both, |it| it.claimed = Some(two)), Ok(Linked::Chosen(id(2))));
+        assert_eq!(linked("7 5 p1", "/a", &both, |it| it.claimed = Some(three)), Ok(Linked::Ancestor(id(2))), "one is nearer");
+        let tie = Err(Refusal::SeveralAgents { agents: vec![id(2), id(3)] });
+        for given in [four, "02", "no id"] {
+            assert_eq!(linked("9 5 p1", "/a", &both, |it| it.claimed = Some(given)), tie, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_hooks_gets_no_row_in_the_process_of_another_agent() {
+        let (others, two, three): (&[AgentId], &str, &str) = (vec![id(2)].leak(), id(2).short().leak(), id(3).short().leak());
+        let within = |claimed: Option<&'static str>| {
+            linked("9 p1", "/a", &[], |it| {
+                it.is_hookless = true;
+                it.beside = others;
+                it.claimed = claimed;
+            })
+        };
+        assert_eq!(within(None), Err(Refusal::SeveralAgents { agents: vec![id(2)] }));
+        assert_eq!(within(Some(three)), Err(Refusal::SeveralAgents { agents: vec![id(2)] }));
+        assert_eq!(within(Some(two)), Ok(Linked::Chosen(id(2))));
     }
 
     #[test]

@@ -103,3 +103,98 @@ async fn a_server_beside_a_session_in_its_folder_does_not_speak_for_it() {
     let refused = world.link(201, "claude", &folder, claims(None, &[])).await.unwrap_err();
     assert_eq!(refused, Refusal::OutsideSessions { host: "claude".into() });
 }
+
+#[tokio::test]
+async fn c02_the_variable_chooses_among_the_sessions_that_a_server_is_below() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    let server = with_session(&world, 100, "one", &folder).await;
+    let one = world.link(server, "claude", &folder, claims(None, &[])).await.unwrap().id;
+    let _ = world.hook(101, event(EventClass::Start, "two", &folder)).await;
+    let chosen = world.link(server, "claude", &folder, claims(Some(one.short()), &[])).await.unwrap();
+    assert_eq!((chosen.linked_by, chosen.id), (LinkedBy::Variable, one));
+    let other = world.link(server, "claude", &folder, claims(Some("ffffffff".into()), &[])).await;
+    assert!(matches!(other, Err(Refusal::SeveralAgents { agents }) if agents.len() == 2));
+}
+
+#[tokio::test]
+async fn a_server_that_is_only_told_for_whom_it_works_registers_nobody() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    world.host(100);
+    assert_eq!(world.look(101, "opencode", &folder).await, Err(Refusal::NotRegistered { host: "opencode".into() }));
+    assert!(world.agents(true).await.agents.is_empty());
+    let own = world.link(101, "opencode", &folder, claims(None, &[])).await.unwrap();
+    assert_eq!(world.look(101, "opencode", &folder).await.unwrap().id, own.id);
+    assert_eq!(world.agents(true).await.agents.len(), 1);
+}
+
+#[tokio::test]
+async fn c32_a_server_of_a_host_without_hooks_takes_no_row_in_the_process_of_another_agent() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    let server = with_session(&world, 100, "s", &folder).await;
+    let claude = world.link(server, "claude", &folder, claims(None, &[])).await.unwrap().id;
+    let refused = world.link(server, "opencode", &folder, claims(None, &[])).await;
+    assert_eq!(refused, Err(Refusal::SeveralAgents { agents: vec![claude] }));
+    assert_eq!(world.ask(101, Whoami {}).await.unwrap().id, claude, "it is alone in its process still");
+}
+
+#[tokio::test]
+async fn a_persons_shell_inside_an_editor_is_no_agent_of_the_editors() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    world.host(100);
+    world.processes.start(102, 100, "frith");
+    world.processes.start(103, 100, "bash");
+    let one = world.link(101, "zed", &folder, claims(None, &[])).await.unwrap();
+    assert_eq!(world.link(101, "zed", &folder, claims(None, &[])).await.unwrap().id, one.id);
+    assert_eq!(world.ask(101, Whoami {}).await.unwrap().id, one.id);
+    let two = world.link(102, "zed", &folder, claims(None, &[])).await.unwrap();
+    assert_ne!(one.id, two.id, "nothing tells that both are of one window");
+    assert!(world.ask(103, Whoami {}).await.is_err());
+    assert_eq!(world.agents(true).await.agents.len(), 2);
+}
+
+#[tokio::test]
+async fn a_session_that_its_host_resumed_in_another_process_lives_there() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    let resumed = || claims(None, &[("grok", "g")]);
+    world.host(100);
+    let first = world.link(101, "grok", &folder, resumed()).await.unwrap();
+    world.processes.end(101);
+    world.processes.end(100);
+    world.host(200);
+    let again = world.link(201, "grok", &folder, resumed()).await.unwrap();
+    assert_eq!((again.id, again.linked_by), (first.id, LinkedBy::Session));
+    assert_eq!(world.ask(201, Whoami {}).await.unwrap().linked_by, LinkedBy::Process, "the process is known as its own");
+    assert_eq!(world.agents(false).await.agents.len(), 1, "and is not taken for gone");
+}
+
+#[tokio::test]
+async fn b39_a_session_that_the_environment_names_is_not_taken_out_of_the_process_it_runs_in() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    world.host(100);
+    let first = world.link(101, "grok", &folder, claims(None, &[("grok", "g")])).await.unwrap();
+    world.host(200);
+    let inherited = world.link(201, "grok", &world.folder("web"), claims(None, &[("grok", "g")])).await;
+    assert_eq!(inherited, Err(Refusal::OutsideSessions { host: "grok".into() }));
+    assert_eq!(world.ask(101, Whoami {}).await.unwrap().id, first.id);
+    assert_eq!(world.agents(true).await.agents.len(), 1);
+}
+
+#[tokio::test]
+async fn how_a_server_was_linked_is_told_again_as_it_was() {
+    let world = World::new().await;
+    let folder = world.folder("app");
+    world.processes.start(50, PERSON, "wrapper");
+    world.processes.start(100, 50, "the-host");
+    world.processes.start(101, 100, "frith");
+    world.processes.start(60, 50, "frith");
+    let _ = world.hook(101, event(EventClass::Start, "s", &folder)).await;
+    let linked = world.link(60, "claude", &folder, claims(None, &[])).await.unwrap();
+    let told = world.ask(60, Whoami {}).await.unwrap();
+    assert_eq!((told.id, linked.linked_by, told.linked_by), (linked.id, LinkedBy::Ancestor, LinkedBy::Ancestor));
+}

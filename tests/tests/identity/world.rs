@@ -15,7 +15,7 @@ use std::{
 use frith_actors::{
     api::{
         Operation, Request,
-        agents::{Agents, Event, EventClass, Link, Noted, Sessions},
+        agents::{Agents, Event, EventClass, Identity, Link, Noted, Sessions},
     },
     call::{Claims, Envelope, Failed},
     config::NodeConfig,
@@ -259,8 +259,20 @@ impl World {
     ///
     /// # Errors
     /// The refusal.
-    pub async fn link(&self, pid: u32, host: &str, folder: &Path, claims: Claims) -> Result<frith_actors::api::agents::Identity, Refusal> {
-        match self.ask_with(pid, folder, claims, Link { host: host.to_owned() }).await {
+    pub async fn link(&self, pid: u32, host: &str, folder: &Path, claims: Claims) -> Result<Identity, Refusal> {
+        self.linked(pid, folder, claims, Link { host: host.to_owned(), look: false }).await
+    }
+
+    /// What linking an MCP process would answer.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn look(&self, pid: u32, host: &str, folder: &Path) -> Result<Identity, Refusal> {
+        self.linked(pid, folder, claims(None, &[]), Link { host: host.to_owned(), look: true }).await
+    }
+
+    async fn linked(&self, pid: u32, folder: &Path, claims: Claims, link: Link) -> Result<Identity, Refusal> {
+        match self.ask_with(pid, folder, claims, link).await {
             Ok(identity) => Ok(identity),
             Err(Failed::Refused(refusal)) => Err(*refusal),
             Err(broken) => panic!("something broke: {broken}"),
