@@ -13,7 +13,7 @@ use std::{
 
 use frith_store::{
     error::Failure,
-    id::{AgentId, MachineId},
+    id::MachineId,
     model::{Mailbox, OutboxEntry, Recipient, Stage},
     time::Timestamp,
     view::{Placed, View},
@@ -293,7 +293,7 @@ fn look(view: &View<'_>, mailbox: &Mailbox, in_hand: &BTreeSet<OutboxEntry>, her
     let framed = letters(view, placed, here, now)?.into_iter().map(|letter| letter.framed);
     let waiting = senders.into_iter().zip(framed).map(|((entry, from), framed)| Waiting { entry, from, framed }).collect();
     let in_place = match mailbox {
-        Mailbox::Agent(agent) => waits_in_place(view, *agent)?,
+        Mailbox::Agent(agent) => view.may_have_mail_to_take(*agent, LOOKED_AT)?,
         Mailbox::Person(_) => false,
     };
     Ok(Found { waiting, count, all: counts.all(), in_place })
@@ -305,21 +305,10 @@ fn left_in_place(view: &View<'_>, mailbox: &Mailbox, wanted: &Wanted) -> Result<
     Ok(view.mail_to_take(*agent, usize::MAX, &|placed| wanted.is_about(placed))?.len() as u64)
 }
 
-/// Whether anything waits in an agent's place that it might take over.
-fn waits_in_place(view: &View<'_>, agent: AgentId) -> Result<bool, Failure> {
-    let Some(place) = view.agent(agent)?.and_then(|agent| agent.place) else { return Ok(false) };
-    for place in view.mail_places(view.resolve(place)?)? {
-        if view.mail_counts(&Recipient::Place(place))?.waiting > 0 {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 #[cfg(test)]
 mod tests {
     use frith_store::{
-        id::MessageId,
+        id::{AgentId, MessageId},
         invariants::mail_is_delivered_once,
         model::{By, MailCounts},
         tx::NewMail,

@@ -59,6 +59,37 @@ struct Arrived {
     in_place: u64,
 }
 
+/// What waits in an agent's place: how much, and how much of it the agent did not send itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct InPlace {
+    all: u64,
+    others: u64,
+}
+
+/// What an agent was told of, and what was found in its place when it was looked there last.
+#[derive(Debug, Clone, Copy, Default)]
+struct ToldOf {
+    arrived: Arrived,
+    in_place: InPlace,
+}
+
+impl ToldOf {
+    /// Takes note of what there is now: what is taken over or taken away is there no more. Answers whether anything is new.
+    fn lower(&mut self, now: Arrived) -> bool {
+        self.arrived.own = self.arrived.own.min(now.own);
+        self.arrived.in_place = self.arrived.in_place.min(now.in_place);
+        now != self.arrived
+    }
+}
+
+/// The mail of an agent: the kind that it was launched as, what came, and whether anything was never handed out.
+struct MailOf {
+    host: String,
+    arrived: Arrived,
+    in_place: InPlace,
+    waits: bool,
+}
+
 /// A question on the screen: what was there when it was asked.
 #[derive(Debug, Clone)]
 struct Question {
@@ -70,7 +101,7 @@ struct Question {
 pub async fn tend(tending: Tending) {
     let (Some(terminal), Some(mut seeing)) = (tending.terminals.get(tending.agent), tending.terminals.seen(tending.agent)) else { return };
     let mut written = tending.ctx.db.written();
-    let (mut offered, mut told_of, mut question) = (None, Arrived::default(), None);
+    let (mut offered, mut told_of, mut question) = (None, ToldOf::default(), None);
     loop {
         let seen = *seeing.borrow_and_update();
         written.mark_unchanged();
@@ -100,7 +131,7 @@ impl Tending {
         terminal: &TerminalRef,
         seeing: &mut watch::Receiver<Seen>,
         offered: &mut Option<Offered>,
-        told_of: &mut Arrived,
+        told_of: &mut ToldOf,
     ) -> Option<Instant> {
         let before = offered.map(|offered| offered.again);
         let task = self.offer(terminal, seeing, offered).await;
@@ -112,24 +143,23 @@ impl Tending {
     }
 
     /// Tells the agent that a message waits for it, once for each that comes; what it says is never typed.
-    async fn tell_of_mail(&self, terminal: &TerminalRef, told_of: &mut Arrived) -> Option<Instant> {
+    async fn tell_of_mail(&self, terminal: &TerminalRef, told_of: &mut ToldOf) -> Option<Instant> {
         let (agent, config) = (self.agent, self.ctx.config.now());
         if !config.agents_enabled {
             return None;
         }
-        let read = self.ctx.db.read(move |view| mail_waiting(view, agent)).await;
-        let (host, arrived) =
-            read.map_err(|failure| tracing::warn!(%agent, %failure, "what waits in a mailbox could not be read")).ok()??;
-        // What was taken over out of the place waits there no more.
-        told_of.in_place = told_of.in_place.min(arrived.in_place);
-        let is_new = arrived.own > told_of.own || arrived.in_place > told_of.in_place;
-        if !is_new || config.kinds.get(&host).is_none_or(|kind| kind.nudge.is_none()) {
+        let before = told_of.in_place;
+        let read = self.ctx.db.read(move |view| mail_of(view, agent, before)).await;
+        let mail = read.map_err(|failure| tracing::warn!(%agent, %failure, "what waits in a mailbox could not be read")).ok()??;
+        told_of.in_place = mail.in_place;
+        let is_new = told_of.lower(mail.arrived) && mail.waits;
+        if !is_new || config.kinds.get(&mail.host).is_none_or(|kind| kind.nudge.is_none()) {
             return None;
         }
         match terminals::nudge(terminal, MAIL_NUDGE.to_owned()).await {
             Ok(()) => {
                 tracing::info!(%agent, "an agent at its prompt was told of a message");
-                *told_of = arrived;
+                told_of.arrived = mail.arrived;
                 None
             }
             Err(not_now) => again_after(not_now, Instant::now()),
@@ -252,22 +282,43 @@ fn waiting(view: &View<'_>, place: PlaceId, agent: AgentId) -> Result<Option<(St
     Ok(Some((record.host, Waiting { task, clears })))
 }
 
-/// What has come for an agent, with its kind, while anything of it was never handed out.
-fn mail_waiting(view: &View<'_>, agent: AgentId) -> Result<Option<(String, Arrived)>, Failure> {
+/// The mail of an agent that has not ended. What waits in its place is read only where another number of messages does than before.
+fn mail_of(view: &View<'_>, agent: AgentId, before: InPlace) -> Result<Option<MailOf>, Failure> {
     let Some(record) = view.agent(agent)?.filter(|record| record.ended.is_none()) else { return Ok(None) };
     let own = view.mail_counts(&Recipient::Agent(agent))?;
     let places = record.place.map(|place| view.mail_places(view.resolve(place)?)).transpose()?.unwrap_or_default();
-    let mut in_place = 0;
-    for place in places {
-        let waiting = view.mail_in(&Recipient::Place(place), Stage::Waiting, usize::MAX)?;
-        in_place += waiting.iter().filter(|placed| placed.mail.from != By::Agent(agent)).count() as u64;
+    let mut all = 0;
+    for place in &places {
+        all += view.mail_counts(&Recipient::Place(*place))?.waiting;
     }
-    Ok((own.waiting + in_place > 0).then_some((record.host, Arrived { own: own.all(), in_place })))
+    let in_place = if all == before.all { before } else { InPlace { all, others: from_others(view, &places, agent)? } };
+    let arrived = Arrived { own: own.all(), in_place: in_place.others };
+    Ok(Some(MailOf { host: record.host, arrived, in_place, waits: own.waiting + in_place.others > 0 }))
+}
+
+fn from_others(view: &View<'_>, places: &[PlaceId], agent: AgentId) -> Result<u64, Failure> {
+    let mut others = 0;
+    for place in places {
+        view.each_mail_in(&Recipient::Place(*place), Stage::Waiting, &mut |placed| {
+            others += u64::from(placed.mail.from != By::Agent(agent));
+            true
+        })?;
+    }
+    Ok(others)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_that_comes_after_others_were_taken_away_is_new() {
+        let mut told = ToldOf { arrived: Arrived { own: 600, in_place: 2 }, ..ToldOf::default() };
+        assert!(!told.lower(Arrived { own: 600, in_place: 2 }));
+        assert!(!told.lower(Arrived { own: 88, in_place: 0 }), "a segment of an outbox was taken away");
+        assert!(told.lower(Arrived { own: 89, in_place: 0 }));
+        assert!(told.lower(Arrived { own: 88, in_place: 1 }));
+    }
 
     #[test]
     fn a_task_is_told_again_later_each_time_and_never_given_up() {

@@ -250,13 +250,13 @@ pub enum Agents {
     /// Send a message to an agent, a place or a person.
     #[command(
         override_usage = "frith agents send [OPTIONS] <TO> <TEXT>\n       frith agents send [OPTIONS] --all-live <TEXT>",
-        after_help = "Example:\n  frith agents send 3fa9 \"the build is green again\"\n  frith agents send my-app \"to whoever works there\" --task 77c0\n  frith agents send ada@oak \"the review is done\"\n  frith agents send --all-live - < notes.txt\n  frith agents send 3fa9 -- \"--force is what broke it\"\n\nWhoever gets it is told that it is information and no instruction."
+        after_help = "Example:\n  frith agents send 3fa9 \"the build is green again\"\n  frith agents send my-app \"to whoever works there\" --task 77c0\n  frith agents send ada@oak \"the review is done\"\n  frith agents send --all-live - < notes.txt\n  frith agents send 3fa9 -- \"--force is what broke it\"\n\nWhoever gets it is told that it is information and no instruction. A sub-agent reads no messages: write to the agent that it works for."
     )]
     Send(AgentSend),
     #[command(after_help = "Example:\n  frith agents unsend 3fa9\n  frith agents unsend")]
     Unsend(agents::Unsend),
     #[command(
-        after_help = "Example:\n  frith agents inbox\n  frith agents inbox --task 77c0 --limit 5\n  frith agents inbox 3fa9\n  frith agents inbox --sent\n\nIn a person's shell it reads what was sent to that person. Who reads another mailbox leaves it as it is."
+        after_help = "Example:\n  frith agents inbox\n  frith agents inbox --task 77c0 --limit 5\n  frith agents inbox 3fa9\n  frith agents inbox --sent\n\nIn a person's shell it reads what was sent to that person. Who reads another mailbox leaves it as it is, and\nso does who asks for ids alone with `--quiet`."
     )]
     Inbox(agents::Inbox),
 }
@@ -324,7 +324,7 @@ pub struct AgentSend {
     /// What it says, at most 4,096 bytes; `-` reads it from standard input.
     #[arg(value_name = "TEXT", required_unless_present = "all_live")]
     pub text: Option<String>,
-    /// To every live agent of this repository but this one; the text stands alone then.
+    /// To every live agent of this repository but this one and sub-agents; the text stands alone then.
     #[arg(long)]
     pub all_live: bool,
     /// The task it is about.

@@ -332,12 +332,13 @@ fn message(args: AgentSend) -> Result<agents_api::Send, Failure> {
 }
 
 /// One's own messages count as read once they were written here: until then the node is not told, and who could not write them
-/// finds them unread again.
+/// finds them unread again. Ids alone are no message that anybody read.
 fn inbox(run: &Run, request: agents_api::Inbox) -> Done {
     let mut node = start::reach_or_start(&run.home, run.is_quiet())?;
     let reply = run.ask_at(&mut node, request.clone())?;
     show(run, &reply, |letters, paper| render::letters(letters, &request, paper))?;
-    let marks = request.mailbox.is_none() && !request.sent && !reply.messages.is_empty();
+    let shows_ids_only = run.is_quiet() && !run.global.json;
+    let marks = request.mailbox.is_none() && !request.sent && !reply.messages.is_empty() && !shows_ids_only;
     if marks && node.send(&ToNode::Written).is_err() && !run.is_quiet() {
         progress::say("warning: the node did not hear that these were read, and shows them as unread again");
     }

@@ -484,6 +484,12 @@ pub enum Refusal {
     /// Asked whom a process works for that would have an agent of its own, and has none yet.
     #[error("no agent is registered yet for this process of `{host}`, which has none but its own")]
     NotRegistered { host: String },
+    /// A sub-agent reads no mailbox of its own.
+    #[error("agent {} is a sub-agent of {}, and reads no messages itself", agent.short(), parent.short())]
+    ToSubAgent { agent: AgentId, parent: AgentId },
+    /// What one sent was asked for together with a mailbox, or with what is unread.
+    #[error("the messages that one sent are of no mailbox, and are listed whether read or not")]
+    SentAlone,
 }
 
 impl From<ScheduleFault> for Refusal {

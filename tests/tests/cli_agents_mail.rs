@@ -311,3 +311,22 @@ fn with_agents_switched_off_nothing_registers_and_nothing_is_pushed() {
     let sessions = sandbox.frith(["agents", "sessions", "--all"]).ok();
     insta::assert_snapshot!(sandbox.transcript([&sessions]));
 }
+
+/// A process is its main agent's, so a sub-agent could not read what was sent to it.
+#[test]
+fn a_message_to_a_sub_agent_is_refused_and_one_to_all_passes_it_over() {
+    let sandbox = Sandbox::new();
+    let app = sandbox.workspace("app");
+    let mut claude = Host::begun(&sandbox, "claude", &app);
+    let id = claude.id();
+    let _ = claude.sub_start("a4aabd0895ea10501").ok();
+    let sub = wait_for("the sub-agent is known", || {
+        let listed = sandbox.frith(["agents", "sessions", "--json"]).ok().json();
+        listed["agents"][0]["subAgents"][0]["agent"]["id"].as_str().map(str::to_owned)
+    });
+    let refused = sandbox.frith(["agents", "send", &sub[..8], "to you alone"]).ends_with(1);
+    assert!(refused.stderr.contains(&format!("frith agents send {}", &id[..8])), "{}", refused.transcript());
+    let all = sandbox.call(["agents", "send", "--all-live", "to all", "--quiet"]).dir(&app).run().ok();
+    assert_eq!(all.stdout.lines().count(), 1, "{}", all.transcript());
+    insta::assert_snapshot!(sandbox.transcript([&refused]));
+}

@@ -75,6 +75,23 @@ fn c10_messages_that_nobody_could_take_stay_unread() {
     assert_eq!(none.stdout, "no unread message\n");
 }
 
+/// Ids say nothing of what was written, so nobody has read it.
+#[test]
+fn c10_who_asks_for_ids_alone_has_read_nothing() {
+    let sandbox = Sandbox::new();
+    let person = sandbox.person();
+    for text in ["one", "two", "three"] {
+        let _ = sandbox.frith(["agents", "send", &person, text]).ok();
+    }
+    let ids = sandbox.frith(["agents", "inbox", "--quiet"]).ok();
+    assert_eq!(ids.stdout.lines().count(), 3, "{}", ids.transcript());
+    let sent = sandbox.frith(["agents", "inbox", "--sent", "--limit", "1", "--json"]).ok().json();
+    assert_eq!((sent["messages"][0]["text"].as_str(), sent["more"].as_u64()), (Some("three"), Some(2)));
+    let unread = sandbox.frith(["agents", "inbox", "--unread", "--quiet", "--json"]).ok().json();
+    assert_eq!(unread["messages"].as_array().map(Vec::len), Some(3), "still unread, and read by who asks for all of it");
+    assert_eq!(sandbox.frith(["agents", "inbox", "--unread"]).ok().stdout, "no unread message\n");
+}
+
 #[test]
 fn what_a_person_sends_can_be_taken_back_while_it_is_held_back() {
     let sandbox = Sandbox::new();

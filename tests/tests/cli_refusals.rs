@@ -77,6 +77,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("BadLimit", "cli_mail: numbers that are none"),
     ("NotLaunched", "cli_identity: a session that its host began"),
     ("NotRegistered", "cli_identity: a server of a host without hooks"),
+    ("ToSubAgent", "cli_agents_mail: a sub-agent has to be there first"),
+    ("SentAlone", "identity: asked by MCP servers only; the command line has its own words"),
     ("AwaitsFreshContext", "cli_nudge: what an agent is told that asks too early"),
 ];
 

@@ -252,8 +252,47 @@ fn the_agent_that_was_launched_in_a_place_takes_before_the_others() {
     };
     write(&store, 2, move |tx| Ok(tx.append(launch)?));
     send(&store, 3, 1, 9, Recipient::Place(app()));
+    assert_eq!((has_to_take(&store, 1), has_to_take(&store, 2)), (false, true));
     assert_eq!((take(&store, 4, 1), take(&store, 5, 2)), (0, 1));
+    assert!(!has_to_take(&store, 2));
     is_sound(&store);
+}
+
+fn has_to_take(store: &Store, n: u8) -> bool {
+    store.read::<_, StoreError>(|view| view.may_have_mail_to_take(agent(n), 3)).unwrap()
+}
+
+#[test]
+fn an_agents_own_mail_in_its_place_is_nothing_that_it_could_take() {
+    let store = store();
+    register(&store, 1, 1);
+    for n in 0..2 {
+        send(&store, 2, n, 1, Recipient::Place(app()));
+    }
+    assert!(!has_to_take(&store, 1));
+    send(&store, 3, 2, 9, Recipient::Place(app()));
+    assert!(has_to_take(&store, 1));
+    assert_eq!(take(&store, 4, 1), 1);
+    send(&store, 5, 3, 1, Recipient::Place(app()));
+    assert!(has_to_take(&store, 1), "what is not looked at may be another's");
+}
+
+#[test]
+fn what_somebody_sent_is_listed_by_when_and_read_one_by_one() {
+    let store = store();
+    for n in 0..3 {
+        send(&store, 10 + i64::from(n), n, 1, own(2));
+    }
+    send(&store, 20, 3, 2, own(1));
+    let (sent, newest) = store
+        .read::<_, StoreError>(|view| {
+            let sent = view.mail_sent_by(&By::Agent(agent(1)))?;
+            let newest = view.mail_entry(sent[0].1)?;
+            Ok((sent, newest))
+        })
+        .unwrap();
+    assert_eq!(sent.iter().map(|(at, _)| at.ms()).collect::<Vec<_>>(), [12, 11, 10]);
+    assert_eq!(newest.unwrap().mail.text, "message 2");
 }
 
 #[test]

@@ -276,11 +276,12 @@ pub struct StatusSet {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Send {
-    /// To whom: an agent's id, a place by name or id (whoever works there, now or next), or a person as `user@machine`.
+    /// To whom: an agent's id, a place by name or id (whoever works there, now or next), or a person as `user@machine`. A sub-agent
+    /// reads no messages.
     pub to: Option<String>,
     /// What it says, at most 4,096 bytes.
     pub text: String,
-    /// To every live agent of the sender's repository but the sender itself.
+    /// To every live agent of the sender's repository but the sender itself and sub-agents.
     pub all_live: bool,
     /// The task it is about.
     pub task: Option<TaskRef>,

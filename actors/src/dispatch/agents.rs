@@ -63,9 +63,16 @@ impl Call<'_> {
         let roster = &self.node.ctx().roster;
         roster.see(agent, |member| member.sighting.status.clone_from(&status));
         if let Some(seen) = roster.take_unwritten(agent) {
-            self.node.ctx().db.write(move |tx| Ok(tx.note_sighting(agent, &seen)?)).await?;
+            let written = self.node.ctx().db.write(move |tx| Ok(tx.note_sighting(agent, &seen)?)).await;
+            written.inspect_err(|_| self.write_later(agent))?;
         }
         reply(&agents::StatusSet { agent, status })
+    }
+
+    /// What could not be written is in memory, and is written with what is seen next.
+    fn write_later(&self, agent: AgentId) {
+        self.node.ctx().roster.see(agent, |_| ());
+        self.node.saw(agent);
     }
 
     async fn launch(self, request: agents::Launch) -> Result<Answer, Failed> {

@@ -8,6 +8,7 @@ use frith_store::{
     id::{AgentId, PlaceId},
     model::{Mailbox, Notice, Recipient},
     refusal::Refusal,
+    rules::mail::can_list_sent,
     text::PathText,
     view::View,
 };
@@ -73,11 +74,12 @@ impl Call<'_> {
 
     async fn inbox(self, request: Inbox) -> Result<Answer, Failed> {
         let now = self.node.ctx().db.now();
+        if request.sent {
+            can_list_sent(request.mailbox.is_some(), request.unread)?;
+            return self.read(move |view, caller| mail::sent(view, caller, &request, now)).await;
+        }
         if let Some(named) = request.mailbox.clone() {
             return self.read(move |view, caller| mail::look_into(view, caller, &named, &request, now)).await;
-        }
-        if request.sent {
-            return self.read(move |view, caller| mail::sent(view, caller, &request, now)).await;
         }
         let caller = self.caller.clone();
         let asked = self.node.ctx().db.read(move |view| Ok((mail::own_mailbox(view, &caller)?, Wanted::of(view, &caller, &request)?)));

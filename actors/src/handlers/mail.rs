@@ -8,7 +8,7 @@ use frith_store::{
     model::{Agent, By, HeldFor, HeldMessage, MailState, Mailbox, OutboxEntry, Place, Presence, Recipient, Stage},
     refusal::{Refusal, What},
     rules::{
-        mail::{can_leave_for, can_limit, can_look_into, can_reach, can_reach_all, can_send, is_shown, person, state},
+        mail::{can_leave_for, can_limit, can_look_into, can_reach, can_reach_all, can_send, is_shown, is_surely_shown, person, state},
         mailbox::may_take,
         named,
     },
@@ -327,15 +327,19 @@ pub fn sent(view: &View<'_>, caller: &Caller, request: &agents::Inbox, now: Time
     own_mailbox(view, caller)?;
     let wanted = Wanted::of(view, caller, request)?;
     let (mut found, mut more) = (Vec::new(), 0);
-    view.mail_sent_by(&caller.by(), &mut |placed| {
-        let is_wanted = wanted.is_about(&placed) && is_shown(&placed.at, now);
-        match found.len() < wanted.limit {
-            true if is_wanted => found.push(placed),
-            false if is_wanted => more += 1,
-            _ => {}
+    for (sent, entry) in view.mail_sent_by(&caller.by())? {
+        let is_full = found.len() == wanted.limit;
+        // Of what is only counted, most need not be read.
+        if is_full && wanted.task.is_none() && is_surely_shown(sent, now) {
+            more += 1;
+            continue;
         }
-        true
-    })?;
+        match view.mail_entry(entry)?.filter(|placed| wanted.is_about(placed) && is_shown(&placed.at, now)) {
+            Some(_) if is_full => more += 1,
+            Some(placed) => found.push(placed),
+            None => {}
+        }
+    }
     found.reverse();
     Ok(Letters { messages: letters(view, found, caller.here, now)?, more })
 }
@@ -418,13 +422,13 @@ pub struct Live {
     pub place: Option<PlaceId>,
 }
 
-/// Those to whom a message to all may go: the live agents of this machine.
+/// Those to whom a message to all may go: the live main agents of this machine.
 ///
 /// # Errors
 /// The rows cannot be read.
 pub fn live_here(view: &View<'_>, caller: &Caller, eyes: &agent_handlers::Eyes) -> Result<Vec<Live>, Failure> {
     let mut live = Vec::new();
-    for agent in view.live_agents()?.into_iter().filter(|agent| agent.machine == caller.here) {
+    for agent in view.live_agents()?.into_iter().filter(|agent| agent.machine == caller.here && agent.parent.is_none()) {
         let found = Live { id: agent.id, folder: agent.folder.clone(), place: agent.place };
         if agent_handlers::info(view, agent, eyes)?.presence == Presence::Live {
             live.push(found);

@@ -22,11 +22,13 @@ impl Refusal {
                 format!("whoever works there next gets it: `frith agents send {} <text>`", place.name)
             }
             Self::RecipientEnded { .. } => "`frith agents sessions` shows those that have not".into(),
+            Self::ToSubAgent { parent, .. } => format!("write to the one that it works for: `frith agents send {} <text>`", parent.short()),
             Self::ToItself => "name another: `frith agents sessions` shows them".into(),
             Self::NoSuchPerson { user: Some(user), machine, .. } => format!("its user is `{user}@{machine}`"),
             Self::NoSuchPerson { .. } => "a person is `user@machine`".into(),
             Self::NobodyElse => "`frith agents sessions` shows all there are, and a place or a person can be written to as well".into(),
             Self::OthersMailbox { .. } => "an agent reads its own, its sub-agents' and those of its place; a person reads any".into(),
+            Self::SentAlone => "ask for them alone: `frith agents inbox --sent`".into(),
             Self::BadLimit { .. } => "say `--limit 100`, and run it again for the rest".into(),
             _ => return None,
         })

@@ -48,11 +48,12 @@ pub fn can_limit(limit: Option<u32>) -> Result<usize, Refusal> {
     }
 }
 
-/// Whether a message may go to an agent: to any that did not end, but not to the one that sends it. `place` is the place the
-/// agent works in, with the agent that is there now.
+/// Whether a message may go to an agent: to any that did not end, but not to the one that sends it, nor to a sub-agent: callers are
+/// told apart by their process, which is its parent's, so it could not read it. `place` is the place the agent works in, with the
+/// agent that is there now.
 ///
 /// # Errors
-/// [`Refusal::ToItself`], or [`Refusal::RecipientEnded`] with who could get it instead.
+/// [`Refusal::ToItself`], [`Refusal::ToSubAgent`], or [`Refusal::RecipientEnded`] with who could get it instead.
 pub fn can_reach(to: &Agent, sender: Option<AgentId>, place: Option<(PlaceNamed, Option<AgentId>)>) -> Result<Recipient, Refusal> {
     if to.ended.is_some() {
         let (place, successor) = place.map_or((None, None), |(place, there)| (Some(place), there));
@@ -60,6 +61,9 @@ pub fn can_reach(to: &Agent, sender: Option<AgentId>, place: Option<(PlaceNamed,
     }
     if sender == Some(to.id) {
         return Err(Refusal::ToItself);
+    }
+    if let Some(parent) = to.parent {
+        return Err(Refusal::ToSubAgent { agent: to.id, parent });
     }
     Ok(Recipient::Agent(to.id))
 }
@@ -125,6 +129,19 @@ pub fn state(mail: &Mail, at: &Standing, recipient: Option<&Agent>, machine: Mac
     }
 }
 
+/// Whether what was sent can be asked for so: it is of no mailbox, and whether others read it says each message.
+///
+/// # Errors
+/// [`Refusal::SentAlone`].
+pub fn can_list_sent(names_mailbox: bool, unread: bool) -> Result<(), Refusal> {
+    if names_mailbox || unread { Err(Refusal::SentAlone) } else { Ok(()) }
+}
+
+/// Whether a message is shown whatever became of it: it was sent so lately that it cannot have been read long ago.
+pub fn is_surely_shown(sent: Timestamp, now: Timestamp) -> bool {
+    now.ms_since(sent) <= KEPT_MS
+}
+
 /// Whether a message that was read is still shown.
 pub fn is_shown(at: &Standing, now: Timestamp) -> bool {
     at.read.is_none_or(|read| now.ms_since(read) <= KEPT_MS)
@@ -186,6 +203,8 @@ mod tests {
         let (one, two) = (samples::agent(1, &place), samples::agent(2, &place));
         assert_eq!(can_reach(&one, Some(two.id), None), Ok(Recipient::Agent(one.id)));
         assert_eq!(can_reach(&one, Some(one.id), None), Err(Refusal::ToItself));
+        let sub = Agent { parent: Some(one.id), ..two.clone() };
+        assert_eq!(can_reach(&sub, None, None), Err(Refusal::ToSubAgent { agent: two.id, parent: one.id }));
         let named = crate::rules::named(&place);
         let refused = can_reach(&ended(one.clone()), None, Some((named.clone(), Some(two.id))));
         assert_eq!(refused, Err(Refusal::RecipientEnded { agent: one.id, place: Some(named.clone()), successor: Some(two.id) }));
@@ -243,6 +262,14 @@ mod tests {
         assert_eq!(state(&mail, &left, Some(&gone), HERE, HERE, late), MailState::Expired);
         let passed = at(Recipient::Agent(AgentId::from_bytes([2; 16])), Some(to.id), Stage::Waiting);
         assert_eq!(state(&mail, &passed, Some(&gone), HERE, HERE, late), MailState::OnItsMachine);
+    }
+
+    #[test]
+    fn what_was_sent_is_listed_without_a_mailbox_and_all_of_it() {
+        assert_eq!(can_list_sent(false, false), Ok(()));
+        for (names_mailbox, unread) in [(true, false), (false, true), (true, true)] {
+            assert_eq!(can_list_sent(names_mailbox, unread), Err(Refusal::SentAlone));
+        }
     }
 
     #[test]

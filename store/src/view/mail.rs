@@ -80,6 +80,12 @@ pub(crate) fn entry_at_end(key: &[u8]) -> Option<OutboxEntry> {
     Some(OutboxEntry { machine, number: u64::from_be_bytes(number.try_into().ok()?) })
 }
 
+/// When a message was sent, by the first 8 bytes behind the key of its sender.
+fn sent_at_start(rest: &[u8]) -> Option<Timestamp> {
+    let number = u64::from_be_bytes(rest.get(..8)?.try_into().ok()?);
+    Some(Timestamp::from_ms((number ^ (1 << 63)).cast_signed()))
+}
+
 impl View<'_> {
     /// A message by its id.
     ///
@@ -138,12 +144,44 @@ impl View<'_> {
         self.latest_first(&prefix, take)
     }
 
-    /// The messages that somebody sent, the latest first; `take` says whether more are wanted.
+    /// When somebody sent which messages, the latest first. None of them is read for that.
     ///
     /// # Errors
     /// The rows cannot be read.
-    pub fn mail_sent_by(&self, by: &By, take: &mut dyn FnMut(Placed) -> bool) -> Result<(), StoreError> {
-        self.latest_first(&sender_key(by)?, take)
+    pub fn mail_sent_by(&self, by: &By) -> Result<Vec<MailOrder>, StoreError> {
+        let keys = self.keys(&sender_key(by)?)?;
+        Ok(keys.iter().rev().filter_map(|rest| Some((sent_at_start(rest)?, entry_at_end(rest)?))).collect())
+    }
+
+    /// The message of an entry; none also for one whose rows cannot be understood.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn mail_entry(&self, entry: OutboxEntry) -> Result<Option<Placed>, StoreError> {
+        self.readable(entry)
+    }
+
+    /// Whether anything may wait in an agent's place that it could take over: neither what it sent itself nor anything while another
+    /// is to have it. Beyond the first `looked_at` in a place of its own it is not looked, and something may.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn may_have_mail_to_take(&self, agent: AgentId, looked_at: usize) -> Result<bool, StoreError> {
+        for place in self.places_to_take_from(agent)? {
+            let first = self.mail_in(&Recipient::Place(place), Stage::Waiting, looked_at)?;
+            if first.len() >= looked_at || first.iter().any(|placed| placed.mail.from != By::Agent(agent)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The places from which an agent may take over what waits for whoever works there.
+    fn places_to_take_from(&self, agent: AgentId) -> Result<Vec<PlaceId>, StoreError> {
+        let Some(record) = self.agent(agent)? else { return Ok(Vec::new()) };
+        let Some(place) = record.place.map(|place| self.resolve(place)).transpose()? else { return Ok(Vec::new()) };
+        let launched = self.agent_in(place)?.map(|launched| launched.id);
+        if may_take(&record, launched) { self.mail_places(place) } else { Ok(Vec::new()) }
     }
 
     /// The place and the forks that were merged into it: wherever mail waits for whoever works there.
@@ -161,14 +199,8 @@ impl View<'_> {
     /// # Errors
     /// The rows cannot be read.
     pub fn mail_to_take(&self, agent: AgentId, most: usize, wanted: &dyn Fn(&Placed) -> bool) -> Result<Vec<Placed>, StoreError> {
-        let Some(record) = self.agent(agent)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
-        let Some(place) = record.place.map(|place| self.resolve(place)).transpose()? else { return Ok(Vec::new()) };
-        let launched = self.agent_in(place)?.map(|launched| launched.id);
-        if !may_take(&record, launched) {
-            return Ok(Vec::new());
-        }
         let mut found = Vec::new();
-        for place in self.mail_places(place)? {
+        for place in self.places_to_take_from(agent)?.into_iter().filter(|_| most > 0) {
             let mut left = most;
             self.each_mail_in(&Recipient::Place(place), Stage::Waiting, &mut |placed| {
                 if placed.mail.from != By::Agent(agent) && wanted(&placed) {

@@ -3,11 +3,17 @@
 use std::path::Path;
 
 use frith_actors::{
-    api::{Askers, Operation, TABLE, agents::EventClass, attachment, memory, piece::Piece, site, skill, task, workspace},
+    api::{
+        Askers, Operation, TABLE,
+        agents::{EventClass, Inbox},
+        attachment, memory,
+        piece::Piece,
+        site, skill, task, workspace,
+    },
     call::{Claims, Failed},
 };
 use frith_store::{
-    id::{AttachmentRef, BlobHash, PlaceRef, TaskRef, UploadId},
+    id::{AgentRef, AttachmentRef, BlobHash, PlaceRef, TaskRef, UploadId},
     model::Status,
     refusal::Refusal,
 };
@@ -135,4 +141,15 @@ async fn g01_an_agent_without_a_place_sees_and_touches_nothing_wherever_it_stand
     sees_nothing(&world, hook).await;
     let standing = world.ask_with(hook, &world.folder("other"), Claims::default(), task::Next::default()).await;
     assert!(matches!(standing, Err(Failed::Refused(refusal)) if matches!(*refusal, Refusal::NoOwnPlace { .. })));
+}
+
+#[tokio::test]
+async fn what_one_sent_is_asked_for_without_a_mailbox_and_without_what_is_unread() {
+    let world = World::new().await;
+    for (mailbox, unread) in [(None, true), (Some("ada@oak"), false)] {
+        let mailbox = mailbox.map(|name| AgentRef(name.to_owned()));
+        let asked = world.ask(PERSON, Inbox { sent: true, unread, mailbox, ..Inbox::default() }).await;
+        assert!(matches!(asked, Err(Failed::Refused(refusal)) if *refusal == Refusal::SentAlone));
+    }
+    assert!(world.ask(PERSON, Inbox { sent: true, ..Inbox::default() }).await.unwrap().messages.is_empty());
 }
