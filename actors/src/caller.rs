@@ -1,10 +1,7 @@
 //! Who calls, and what they may touch. Established from the kernel's word for the calling process, never from a field.
 
-use std::{collections::BTreeMap, sync::Arc};
-
 use frith_store::{
     error::{Failure, StoreError},
-    hosts::{is_place_of_people, is_shell},
     id::{AgentId, MachineId, PlaceId, PlaceRef, Prefix},
     model::{By, HostSession, Place, PlaceKind, Task},
     refusal::Refusal,
@@ -21,7 +18,7 @@ use crate::{
     api::{Askers, Effect, OperationInfo, agents::LinkedBy},
     call::Claims,
     env::process::{AGENT_VARIABLE, EnvMark, Pid, ProcessFacts, ProcessRef, Processes},
-    roster::Member,
+    roster::{Member, There},
 };
 
 /// How many processes above a caller are looked at.
@@ -74,10 +71,8 @@ pub struct Caller {
 pub struct Asking<'a> {
     /// The processes of this machine.
     pub processes: &'a dyn Processes,
-    /// The agents of this machine that have not ended.
-    pub members: &'a [Arc<Member>],
-    /// Processes that were linked to agents that they are not below, and how.
-    pub links: &'a BTreeMap<ProcessRef, (AgentId, LinkedBy)>,
+    /// The agents of this machine.
+    pub there: &'a There,
     /// What the caller's environment says.
     pub claims: &'a Claims,
     /// This node's own process.
@@ -100,13 +95,11 @@ pub struct Identified {
 /// Tells who the process `pid` is: the agent whose process, or whose host's, is the caller or the nearest above it; one that was
 /// launched and left its parents by the session of its terminal, and one that was started a moment ago by its mark; else the person.
 /// Where several agents share that process, what the environment says chooses among exactly those. What descends from this node and
-/// is no known agent's cannot be placed, nor can what names a living agent that it is not below.
+/// is no known agent's cannot be placed, nor can what a living process of an agent that ended is above, nor what names a living agent
+/// that it is not below.
 pub fn identify(asking: &Asking<'_>, pid: Option<Pid>) -> Identified {
     let nobody = |who| Identified { who, linked_by: LinkedBy::Process, other: None };
     let Some(pid) = pid else { return nobody(Who::Unplaced) };
-    if asking.members.is_empty() {
-        return Identified { other: asking.claims.agent.clone(), ..nobody(Who::Person(asking.user.to_owned())) };
-    }
     let Ok(Some(itself)) = asking.processes.facts(pid) else { return nobody(Who::Unplaced) };
     let mut line: Vec<ProcessFacts> = std::iter::once(itself).chain(asking.processes.ancestors(pid, ANCESTORS)).collect();
     // A node that was started from an agent's shell is not that agent's: what it starts belongs to nobody above it.
@@ -115,7 +108,9 @@ pub fn identify(asking: &Asking<'_>, pid: Option<Pid>) -> Identified {
     let (found, linked_by) = asking.found(&line);
     let other = asking.other(&line, &found);
     match found.as_slice() {
-        [] if line.iter().any(|facts| facts.process.pid == asking.own) => nobody(Who::Unplaced),
+        [] if line.iter().any(|facts| facts.process.pid == asking.own || asking.there.former.contains(&facts.process)) => {
+            nobody(Who::Unplaced)
+        }
         [] => Identified { who: asking.without_agent(), other, ..nobody(Who::Unplaced) },
         [one] => Identified { who: agent(one), linked_by, other },
         several => match asking.chosen(several) {
@@ -136,7 +131,7 @@ impl<'a> Asking<'a> {
         if let Some(found) = nearest {
             return (found, LinkedBy::Process);
         }
-        let link = line.first().and_then(|itself| self.links.get(&itself.process));
+        let link = line.first().and_then(|itself| self.there.links.get(&itself.process));
         if let Some((member, way)) = link.and_then(|(agent, way)| Some((self.mains().find(|member| member.id == *agent)?, *way))) {
             return (vec![member], way);
         }
@@ -154,7 +149,7 @@ impl<'a> Asking<'a> {
     }
 
     fn mains(&self) -> impl Iterator<Item = &'a Member> {
-        self.members.iter().map(|member| &**member).filter(|member| member.is_main())
+        self.there.members.iter().map(|member| &**member).filter(|member| member.is_main())
     }
 
     fn at(&self, process: &ProcessRef) -> Vec<&'a Member> {
@@ -179,15 +174,16 @@ impl<'a> Asking<'a> {
         let given = self.claims.agent.as_ref()?;
         let is_above =
             |member: &Member| found.iter().any(|one| one.id == member.id) || line.iter().any(|facts| member.is_process(&facts.process));
-        let parent = |member: &Member| self.members.iter().find(|one| Some(one.id) == member.parent).is_some_and(|parent| is_above(parent));
-        let is_own = self.members.iter().any(|member| begins(given, member.id) && (is_above(member) || parent(member)));
+        let parent =
+            |member: &Member| self.there.members.iter().find(|one| Some(one.id) == member.parent).is_some_and(|parent| is_above(parent));
+        let is_own = self.there.members.iter().any(|member| begins(given, member.id) && (is_above(member) || parent(member)));
         let says_session = found.iter().any(|member| self.names_session(member));
         (!is_own && !says_session).then(|| given.clone())
     }
 
     /// Whom a caller is that is below no agent: nobody when it names a living one all the same, as one that copied its token.
     fn without_agent(&self) -> Who {
-        let is_living = |given: &String| self.members.iter().any(|member| begins(given, member.id));
+        let is_living = |given: &String| self.there.members.iter().any(|member| begins(given, member.id));
         if self.claims.agent.as_ref().is_some_and(is_living) { Who::Unplaced } else { Who::Person(self.user.to_owned()) }
     }
 }
@@ -208,11 +204,9 @@ fn begins(given: &str, id: AgentId) -> bool {
 
 /// The processes above one, nearest first, with what each is. Nothing above this node belongs to a host.
 pub fn above(processes: &dyn Processes, pid: Pid, own: u32) -> Vec<Above> {
-    let what = |facts: &ProcessFacts| match facts.executable.to_str() {
-        _ if facts.process.pid == own => Program::PlaceOfPeople,
-        Some(name) if is_shell(name) => Program::Shell,
-        Some(name) if is_place_of_people(name) => Program::PlaceOfPeople,
-        _ => Program::Other,
+    let what = |facts: &ProcessFacts| match facts.process.pid {
+        pid if pid == own => Program::PlaceOfPeople,
+        _ => Program::of(facts.executable.to_str()),
     };
     let line = processes.ancestors(pid, ANCESTORS);
     line.into_iter().map(|facts| Above { program: what(&facts), process: facts.process }).collect()
@@ -367,7 +361,7 @@ pub fn parent_of(view: &View<'_>, place: &Place) -> Result<Option<Place>, StoreE
 
 #[cfg(test)]
 mod tests {
-    use std::{ffi::OsString, path::Path};
+    use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc};
 
     use frith_store::{
         model::{Agent, Sighting},
@@ -469,10 +463,17 @@ mod tests {
     }
 
     fn asked(members: Vec<Member>, pid: Option<u32>, claims: &Claims) -> Identified {
-        let members: Vec<_> = members.into_iter().map(Arc::new).collect();
-        let (processes, links) = (table(), BTreeMap::from([(process(41), (id(9), LinkedBy::Folder))]));
-        let asking = Asking { processes: &processes, members: &members, links: &links, claims, own: 10, user: "ada" };
-        identify(&asking, pid.map(Pid::new))
+        asked_after(members, &[], pid, claims)
+    }
+
+    /// The same where agents had these processes that ended.
+    fn asked_after(members: Vec<Member>, former: &[u32], pid: Option<u32>, claims: &Claims) -> Identified {
+        let there = There {
+            members: members.into_iter().map(Arc::new).collect(),
+            links: BTreeMap::from([(process(41), (id(9), LinkedBy::Folder))]),
+            former: former.iter().copied().map(process).collect(),
+        };
+        identify(&Asking { processes: &table(), there: &there, claims, own: 10, user: "ada" }, pid.map(Pid::new))
     }
 
     fn who(members: Vec<Member>, pid: u32) -> Who {
@@ -514,14 +515,24 @@ mod tests {
         assert_eq!(who(vec![launched(3, Some(30))], 32), ada(), "the mark counts below the node alone");
         assert_eq!(who(vec![launched(4, None)], 21), Who::Unplaced, "below the node and of no known agent");
         assert_eq!(who(vec![launched(4, None)], 99), Who::Unplaced, "gone");
+        assert_eq!(who(vec![], 21), Who::Unplaced, "there is no agent at all");
         assert_eq!(asked(vec![], None, &Claims::default()).who, Who::Unplaced);
     }
 
     #[test]
+    fn c31_what_runs_below_the_process_of_an_agent_that_ended_is_no_person() {
+        let after = |members, pid| asked_after(members, &[50, 41], Some(pid), &Claims::default()).who;
+        assert_eq!((after(vec![], 51), after(vec![], 50)), (Who::Unplaced, Who::Unplaced));
+        assert_eq!(after(vec![], 41), Who::Unplaced, "a server that was linked to it");
+        assert_eq!(after(vec![], 40), ada(), "the shell that its host was started from");
+        assert!(is_agent(&after(vec![registered(5, 50)], 51), 5), "the next session in that process takes over");
+    }
+
+    #[test]
     fn c31_a_node_that_was_started_from_an_agents_shell_gives_its_children_to_nobody() {
-        let (processes, links, claims) = (table(), BTreeMap::new(), Claims::default());
-        let members = [Arc::new(registered(2, 20))];
-        let asking = Asking { processes: &processes, members: &members, links: &links, claims: &claims, own: 21, user: "ada" };
+        let (processes, claims) = (table(), Claims::default());
+        let there = There { members: vec![Arc::new(registered(2, 20))], ..There::default() };
+        let asking = Asking { processes: &processes, there: &there, claims: &claims, own: 21, user: "ada" };
         assert_eq!(identify(&asking, Some(Pid::new(22))).who, Who::Unplaced);
         assert!(is_agent(&identify(&Asking { own: 10, ..asking }, Some(Pid::new(22))).who, 2));
     }

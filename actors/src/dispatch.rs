@@ -69,14 +69,12 @@ impl Node {
 
     async fn who(&self, peer: Option<u32>, claims: &Claims) -> Result<Identified, Failed> {
         let ctx = self.ctx();
-        let members = ctx.roster.all();
+        let there = ctx.roster.there();
         let (processes, user, claims) = (ctx.env.processes.clone(), ctx.env.user.clone(), claims.clone());
-        let (own, links) = (ctx.env.itself.facts().pid, ctx.roster.links());
-        let look = move || {
-            let asking = Asking { processes: &*processes, members: &members, links: &links, claims: &claims, own, user: &user };
-            identify(&asking, peer.map(Pid::new))
-        };
-        let mut found = if ctx.roster.is_empty() { look() } else { blocking(&ctx.env.blocking, look).await.map_err(Failed::from_work)? };
+        let own = ctx.env.itself.facts().pid;
+        let look =
+            move || identify(&Asking { processes: &*processes, there: &there, claims: &claims, own, user: &user }, peer.map(Pid::new));
+        let mut found = blocking(&ctx.env.blocking, look).await.map_err(Failed::from_work)?;
         if let Who::Agent { id, place, .. } = &mut found.who {
             *place = registry::place_now(ctx, *id).await?;
         }

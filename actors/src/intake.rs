@@ -89,6 +89,8 @@ async fn take_in(ctx: &Ctx, machine: &ActorRef<MachineMsg>, spooled: Spooled) ->
         return Ok(());
     }
     let Spooled { at, mut event, process, ancestors, .. } = spooled;
+    // What no host started registers nobody.
+    let Some(process) = process else { return Ok(()) };
     // Nobody waits for the answer any more: what the agent is to be told is said at its next event.
     event.takes_context = false;
     hear(ctx, machine, Told { event, from: From::Noted { process, ancestors }, at }).await.map(drop)

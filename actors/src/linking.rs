@@ -206,8 +206,9 @@ async fn register(ctx: &Ctx, session: HostSession, sight: Sight, whereabouts: Wh
         let known = known(tx, &session, &bound)?;
         let process = known.as_ref().and_then(|(_, sighting)| sighting.process.as_ref());
         let lives = process.is_some_and(|process| shared.env.processes.life(process) != Life::Gone);
-        let record = known.as_ref().map(|(agent, _)| Known { agent, process, lives });
-        let (agent, is_there) = match can_register(true, Some(&bound), None, record.as_ref()) {
+        let record = known.as_ref().map(|(agent, _)| Known { agent, process, lives, seen: None });
+        let told = link::Told { begins: true, process: Some(&bound), launched: None, kept_since: None };
+        let (agent, is_there) = match can_register(&told, record.as_ref()) {
             Registering::There(agent) => (agent, true),
             Registering::Again(agent) => (agent, false),
             Registering::New => (fresh, false),

@@ -101,6 +101,17 @@ pub struct Roster {
     ends: watch::Sender<()>,
 }
 
+/// Who is there at one moment, by which callers are told apart.
+#[derive(Debug, Clone, Default)]
+pub struct There {
+    /// The agents that have not ended.
+    pub members: Vec<Arc<Member>>,
+    /// Processes that were linked to agents that they are not below, and how.
+    pub links: BTreeMap<ProcessRef, (AgentId, LinkedBy)>,
+    /// Processes of agents that ended.
+    pub former: BTreeSet<ProcessRef>,
+}
+
 #[derive(Default)]
 struct Inner {
     members: BTreeMap<AgentId, Arc<Member>>,
@@ -108,6 +119,8 @@ struct Inner {
     sessions: BTreeMap<HostSession, AgentId>,
     /// Processes that were linked to a member they are not below.
     linked: BTreeMap<ProcessRef, (AgentId, LinkedBy)>,
+    /// Processes of agents that ended: whatever still runs below them is no person's.
+    former: BTreeSet<ProcessRef>,
     /// Those of which something was seen that is not written down.
     unwritten: BTreeSet<AgentId>,
 }
@@ -122,6 +135,9 @@ impl Roster {
     /// An agent is being started, or registered.
     pub fn insert(&self, member: Member) {
         let mut inner = self.lock();
+        if let Some(process) = &member.sighting.process {
+            inner.former.remove(process);
+        }
         if let Some(session) = member.session.clone().filter(|session| session.id.is_some()) {
             inner.sessions.insert(session, member.id);
         }
@@ -138,11 +154,14 @@ impl Roster {
         self.get(agent).is_some_and(|member| member.terminal.is_some())
     }
 
-    /// An agent has ended, and its sub-agents with it.
+    /// An agent has ended, and its sub-agents with it. Its processes stay known until they are gone.
     pub fn remove(&self, agent: AgentId) {
         let mut inner = self.lock();
-        inner.members.retain(|id, member| *id != agent && member.parent != Some(agent));
-        let Inner { members, sessions, linked, unwritten } = &mut *inner;
+        let Inner { members, sessions, linked, former, unwritten } = &mut *inner;
+        let own = members.get(&agent).filter(|member| member.is_main());
+        former.extend(own.into_iter().flat_map(|member| [&member.terminal, &member.sighting.process]).flatten().cloned());
+        former.extend(linked.iter().filter(|(_, (id, _))| *id == agent).map(|(process, _)| process.clone()));
+        members.retain(|id, member| *id != agent && member.parent != Some(agent));
         sessions.retain(|_, id| members.contains_key(id));
         linked.retain(|_, (id, _)| members.contains_key(id));
         unwritten.retain(|id| members.contains_key(id));
@@ -182,9 +201,25 @@ impl Roster {
         self.lock().members.values().cloned().collect()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.lock().members.is_empty()
+    /// All that callers are told apart by, as it is at one moment.
+    pub fn there(&self) -> There {
+        let inner = self.lock();
+        There { members: inner.members.values().cloned().collect(), links: inner.linked.clone(), former: inner.former.clone() }
+    }
+
+    /// The processes of agents that ended.
+    pub fn former(&self) -> Vec<ProcessRef> {
+        self.lock().former.iter().cloned().collect()
+    }
+
+    /// These are processes of agents that ended before.
+    pub fn keep_former(&self, processes: impl IntoIterator<Item = ProcessRef>) {
+        self.lock().former.extend(processes);
+    }
+
+    /// These processes are gone.
+    pub fn forget_former(&self, gone: &[ProcessRef]) {
+        self.lock().former.retain(|process| !gone.contains(process));
     }
 
     /// Those that nodes launched.

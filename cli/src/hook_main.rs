@@ -26,7 +26,7 @@ use frith_actors::{
     },
     local::{brief::Brief, door},
 };
-use frith_store::{hosts::Host, id::CallId};
+use frith_store::{hosts::Host, id::CallId, time::Timestamp};
 
 use crate::{args, environment, render};
 
@@ -96,6 +96,7 @@ fn hook(event: &str, host: &str, watch: &Stopwatch) {
 
 /// Tells the node, or the spool, and answers the host.
 fn tell(mut parsed: Parsed<'_>, watch: &Stopwatch) {
+    let at = environment::now();
     let gone = folder_gone(&parsed.event);
     if parsed.event.folder.is_none() {
         parsed.event.folder = std::env::current_dir().ok().map(|folder| folder.as_path().into());
@@ -103,7 +104,7 @@ fn tell(mut parsed: Parsed<'_>, watch: &Stopwatch) {
     let home = environment::home();
     let socket = home.as_deref().and_then(|home| door::find(home).ok().flatten());
     let node = socket.and_then(|socket| Brief::open(&socket, watch, ASK_UNTIL));
-    let noted = ask(node.as_ref(), home.as_deref(), &parsed.event);
+    let noted = ask(node.as_ref(), home.as_deref(), &parsed.event, at);
     name_agent(parsed.host, &noted);
     let context = with_note(noted.context, gone.filter(|_| parsed.event.takes_context));
     let bytes = answer::shape(parsed.host, &parsed.event.event, context.as_deref(), parsed.prompt.as_deref());
@@ -113,7 +114,7 @@ fn tell(mut parsed: Parsed<'_>, watch: &Stopwatch) {
 }
 
 /// What the node says; nothing when it does not say anything in time, and then the event is kept for it.
-fn ask(node: Option<&Brief<'_>>, home: Option<&Path>, event: &Event) -> Noted {
+fn ask(node: Option<&Brief<'_>>, home: Option<&Path>, event: &Event, at: Timestamp) -> Noted {
     let mut call = [0; 16];
     if getrandom::fill(&mut call).is_err() {
         return Noted::default();
@@ -133,16 +134,20 @@ fn ask(node: Option<&Brief<'_>>, home: Option<&Path>, event: &Event) -> Noted {
         Some(Err(Failed::Broken { .. })) | None => {
             if let Some(home) = home {
                 // What cannot be kept either is lost: a hook has nobody to tell it to.
-                let _ = keep(home, call, event);
+                let _ = keep(home, Spooled { call, at, event: event.clone(), process: None, ancestors: Vec::new() });
             }
             Noted::default()
         }
     }
 }
 
-fn keep(home: &Path, call: CallId, event: &Event) -> io::Result<()> {
+/// Keeps an event with what stands above this hook. What no host started registers nobody, and is not kept.
+fn keep(home: &Path, spooled: Spooled) -> io::Result<()> {
     let (process, ancestors) = above::of_this_process();
-    spool::write(home, &Spooled { call, at: environment::now(), event: event.clone(), process, ancestors })
+    if process.is_none() {
+        return Ok(());
+    }
+    spool::write(home, &Spooled { process, ancestors, ..spooled })
 }
 
 /// Makes the agent's id known to its shells, where the host has a file for that.

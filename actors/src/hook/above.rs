@@ -1,8 +1,8 @@
 //! The processes above a hook, as they are kept of an event that waits for a node: when that comes, the hook is long gone.
 
 use frith_store::{
-    hosts::{is_place_of_people, is_shell},
     model::ProcessRef,
+    rules::link::{Above, Program, host_process, kept_ancestors},
 };
 
 use crate::env::{
@@ -10,8 +10,6 @@ use crate::env::{
     real::process::RealProcesses,
 };
 
-/// How many processes that are no shells are kept.
-const KEPT: usize = 3;
 /// How far up is looked.
 const LOOK_MOST: usize = 16;
 
@@ -24,13 +22,9 @@ pub fn of_this_process() -> (Option<ProcessRef>, Vec<ProcessRef>) {
     sorted(above.take(LOOK_MOST))
 }
 
-/// The host is the nearest that is no shell and no wrapper. Where that is a place where people work, no host started the hook;
-/// and what is above such a place belongs to no host.
 fn sorted(above: impl Iterator<Item = ProcessFacts>) -> (Option<ProcessRef>, Vec<ProcessRef>) {
-    let is = |found: &ProcessFacts, kind: fn(&str) -> bool| found.executable.to_str().is_some_and(kind);
-    let below_people = above.take_while(|found| !is(found, is_place_of_people));
-    let kept: Vec<_> = below_people.filter(|found| !is(found, is_shell)).take(KEPT).map(|found| found.process).collect();
-    (kept.first().cloned(), kept)
+    let line: Vec<_> = above.map(|facts| Above { program: Program::of(facts.executable.to_str()), process: facts.process }).collect();
+    (host_process(&line).cloned(), kept_ancestors(&line))
 }
 
 #[cfg(test)]

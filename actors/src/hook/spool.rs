@@ -114,7 +114,7 @@ pub fn take_all(home: &Path) -> io::Result<Vec<(PathBuf, Spooled)>> {
             None => put_aside(&spool, &path)?,
         }
     }
-    found.sort_by_key(|(_, spooled)| spooled.at);
+    found.sort_by_key(|(_, spooled)| (spooled.at, is_over(spooled.event.class)));
     Ok(found)
 }
 

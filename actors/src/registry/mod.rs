@@ -52,7 +52,7 @@ pub enum From {
     /// What the hook itself noted of them while no node listened.
     Noted {
         /// The process of its host.
-        process: Option<ProcessRef>,
+        process: ProcessRef,
         /// The first processes above it.
         ancestors: Vec<ProcessRef>,
     },
@@ -93,6 +93,8 @@ struct Incoming {
     ancestors: Vec<ProcessRef>,
     /// The launched agent whose own host tells it.
     launched: Option<AgentId>,
+    /// Whether it was kept until now, so that what was heard before may have happened after it.
+    was_kept: bool,
 }
 
 impl Incoming {
@@ -101,6 +103,7 @@ impl Incoming {
     fn of(ctx: &Ctx, told: Told) -> Option<Self> {
         let Told { event, from, at } = told;
         let session = HostSession { host: event.host.clone(), id: event.session.clone(), sub_agent: None };
+        let was_kept = matches!(from, From::Noted { .. });
         let (process, ancestors, launched) = match from {
             From::Line(line) => {
                 let own = launched_above(ctx, &event, &line);
@@ -111,13 +114,12 @@ impl Incoming {
                 (process, kept_ancestors(&line), own.map(|(agent, _)| agent))
             }
             From::Noted { process, ancestors } => {
-                let is_its = |member: &&Arc<Member>| process.as_ref().is_some_and(|process| member.is_process(process));
-                let launched = ctx.roster.launched().iter().find(is_its).map(|member| member.id);
-                (process, ancestors, launched)
+                let launched = ctx.roster.launched().iter().find(|member| member.is_process(&process)).map(|member| member.id);
+                (Some(process), ancestors, launched)
             }
         };
         let is_known = session.id.is_some() || process.is_some();
-        is_known.then_some(Self { event, at, session, process, ancestors, launched })
+        is_known.then_some(Self { event, at, session, process, ancestors, launched, was_kept })
     }
 
     fn sub_session(&self) -> Option<HostSession> {
@@ -180,8 +182,11 @@ impl Incoming {
         self.event.takes_context && (starts || !is_told)
     }
 
-    /// What is seen by this event. What it does not say stays as it was.
+    /// What is seen by this event. What it does not say stays as it was, and so does what was seen after it.
     fn sight(&self, sighting: &mut Sighting) {
+        if self.was_kept && sighting.at > self.at {
+            return;
+        }
         sighting.at = sighting.at.max(self.at);
         if let Some(activity) = &self.event.activity {
             sighting.activity = Some(activity.clone());
@@ -217,12 +222,10 @@ impl Incoming {
         Ok(written.note(ctx, outcome))
     }
 
-    /// The agents whose sessions this one follows in its process.
-    fn cleared(&self, ctx: &Ctx) -> Vec<AgentId> {
-        if !self.clears() {
-            return vec![];
-        }
-        self.beside(ctx).filter(|member| !member.is_launched).map(|member| member.id).collect()
+    /// The agent whose session this one follows in its process. Of several nothing tells which it is, and the end of its session does.
+    fn cleared(&self, ctx: &Ctx) -> Option<AgentId> {
+        let mut beside = self.beside(ctx).filter(|member| self.clears() && !member.is_launched);
+        beside.next().filter(|_| beside.next().is_none()).map(|member| member.id)
     }
 
     /// The agents whose sessions only said that they start, in whose process this one goes on without having said so: what started
@@ -234,13 +237,14 @@ impl Incoming {
         self.beside(ctx).filter_map(|member| Some((member.id, *member.before.clone()?))).collect()
     }
 
-    /// The main agents of other sessions of the host in the same process.
+    /// The main agents of other sessions of the host in the same process, of which nothing was seen after this.
     fn beside(&self, ctx: &Ctx) -> impl Iterator<Item = Arc<Member>> {
-        let (session, process) = (self.session.clone(), self.process.clone());
+        let (session, process, before) = (self.session.clone(), self.process.clone(), self.was_kept.then_some(self.at));
         let members = if process.is_some() { ctx.roster.all() } else { vec![] };
         members.into_iter().filter(move |member| {
             let is_other = member.session.as_ref() != Some(&session) && member.host == session.host;
-            member.is_main() && is_other && member.sighting.process == process
+            let is_older = before.is_none_or(|before| member.sighting.at <= before);
+            member.is_main() && is_other && is_older && member.sighting.process == process
         })
     }
 }

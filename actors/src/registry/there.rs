@@ -1,6 +1,8 @@
 //! Who of the registered is still there, and where: taken up when a node starts, ended when the process of the host is gone, moved
 //! when the place of the folder is another one.
 
+use std::collections::BTreeSet;
+
 use frith_store::{
     error::Failure,
     id::{AgentId, PlaceId},
@@ -31,7 +33,29 @@ pub async fn take_up(ctx: &Ctx) -> Result<(), Failure> {
         let main_folder = look(ctx, folder).await.main_folder;
         ctx.roster.insert(Member { main_folder, ..Member::of(&agent, sighting) });
     }
+    take_up_former(ctx).await
+}
+
+/// The processes of agents that ended may live on, and what runs below them is as little a person's as before.
+async fn take_up_former(ctx: &Ctx) -> Result<(), Failure> {
+    let seen = ctx.db.read(|view| Ok(view.sighted()?.into_iter().map(|id| view.sighting(id)).collect::<Result<Vec<_>, _>>()?));
+    let there: BTreeSet<_> = ctx.roster.all().iter().filter_map(|member| member.sighting.process.clone()).collect();
+    let processes = seen.await?.into_iter().flatten().filter_map(|sighting| sighting.process);
+    ctx.roster.keep_former(processes.filter(|process| !there.contains(process)));
+    forget_gone(ctx).await;
     Ok(())
+}
+
+/// Forgets the processes of ended agents that are gone too.
+async fn forget_gone(ctx: &Ctx) {
+    let (former, table) = (ctx.roster.former(), ctx.env.processes.clone());
+    if former.is_empty() {
+        return;
+    }
+    let looked =
+        blocking(&ctx.env.blocking, move || former.into_iter().filter(|process| table.life(process) == Life::Gone).collect::<Vec<_>>());
+    // What could not be looked at is looked at again.
+    ctx.roster.forget_former(&looked.await.unwrap_or_default());
 }
 
 /// Ends the registered agents whose host's process is provably gone.
@@ -40,6 +64,7 @@ pub async fn take_up(ctx: &Ctx) -> Result<(), Failure> {
 /// The store broke.
 pub async fn end_gone(ctx: &Ctx) -> Result<(), Failure> {
     let members = ctx.roster.all();
+    forget_gone(ctx).await;
     end_those_gone(ctx, members.iter().filter_map(|member| process_to_look_at(member)).collect()).await
 }
 
@@ -49,6 +74,7 @@ pub async fn end_gone(ctx: &Ctx) -> Result<(), Failure> {
 /// The store broke.
 pub async fn end_if_gone(ctx: &Ctx, agent: AgentId) -> Result<(), Failure> {
     let member = ctx.roster.get(agent);
+    forget_gone(ctx).await;
     end_those_gone(ctx, member.iter().filter_map(|member| process_to_look_at(member)).collect()).await
 }
 

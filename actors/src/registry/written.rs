@@ -6,7 +6,7 @@ use frith_store::{
     error::{Failure, StoreError},
     id::AgentId,
     model::{Agent, EndHow, HostSession, Sighting},
-    rules::link::{Known, Registering, can_register},
+    rules::link::{self, Known, Registering, can_register},
     tx::{Registration, Tx},
 };
 
@@ -21,8 +21,8 @@ use crate::{
 pub(super) struct Written {
     pub it: Incoming,
     pub whereabouts: Whereabouts,
-    /// Agents that end by it.
-    pub over: Vec<AgentId>,
+    /// The agent that ends by it.
+    pub over: Option<AgentId>,
     /// Agents that are what they were before.
     pub back: Vec<(AgentId, Before)>,
     /// Ids for whoever is new.
@@ -61,9 +61,11 @@ impl Written {
         let record = known.as_ref().map(|(agent, sighting)| {
             let process = sighting.as_ref().and_then(|sighting| sighting.process.as_ref());
             let lives = process.is_some_and(|process| self.processes.life(process) != Life::Gone);
-            Known { agent, process, lives }
+            Known { agent, process, lives, seen: sighting.as_ref().map(|sighting| sighting.at) }
         });
-        match can_register(it.begins(), it.process.as_ref(), it.launched, record.as_ref()) {
+        let kept_since = it.was_kept.then_some(it.at);
+        let told = link::Told { begins: it.begins(), process: it.process.as_ref(), launched: it.launched, kept_since };
+        match can_register(&told, record.as_ref()) {
             Registering::Nobody => Ok(Outcome::Nobody),
             Registering::Stranger(agent) => Ok(Outcome::Stranger(agent)),
             Registering::There(agent) if !it.begins() => self.end(tx, agent),
@@ -106,17 +108,26 @@ impl Written {
         }
         if let Some(session) = self.it.sub_session() {
             let sub = tx.agent_of_session(tx.machine(), &session)?.filter(|sub| sub.ended.is_none());
-            return Ok(sub.map_or(Ok(Outcome::Nobody), |sub| tx.end_agent(sub.id, &EndHow::SessionOver).map(Outcome::Ended))?);
+            return sub.map_or(Ok(Outcome::Nobody), |sub| self.end_session(tx, sub.id));
         }
         if tx.require_agent(main)?.launch.is_some() {
             return Ok(Outcome::Outlives);
         }
-        Ok(Outcome::Ended(tx.end_agent(main, &EndHow::SessionOver)?))
+        self.end_session(tx, main)
+    }
+
+    /// What was seen last of a session is its end, and when that was: it may have been kept since.
+    fn end_session(&self, tx: &mut Tx<'_>, agent: AgentId) -> Result<Outcome, Failure> {
+        if let Some(mut sighting) = self.sighting(tx, agent)? {
+            sighting.at = sighting.at.max(self.it.at);
+            tx.note_sighting(agent, &sighting)?;
+        }
+        Ok(Outcome::Ended(tx.end_agent(agent, &EndHow::SessionOver)?))
     }
 
     fn there(&self, tx: &mut Tx<'_>, main: AgentId, known: Option<(Agent, Option<Sighting>)>, is_new: bool) -> Result<Outcome, Failure> {
         let mut ended = Vec::new();
-        for agent in &self.over {
+        if let Some(agent) = &self.over {
             ended.extend(tx.end_agent(*agent, &EndHow::SessionOver)?);
         }
         for (agent, before) in &self.back {

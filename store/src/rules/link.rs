@@ -4,10 +4,12 @@
 //! agents that this leaves; nothing is ever guessed between two.
 
 use crate::{
+    hosts::{is_place_of_people, is_shell},
     id::{AgentId, Prefix},
     model::{Agent, ProcessRef},
     refusal::Refusal,
     text::PathText,
+    time::Timestamp,
 };
 
 /// How many processes above a hook are kept of it, shells not counted.
@@ -31,6 +33,17 @@ pub enum Program {
     PlaceOfPeople,
     /// Anything else.
     Other,
+}
+
+impl Program {
+    /// What a program of this name is. A name that is no text is none that is known.
+    pub fn of(name: Option<&str>) -> Self {
+        match name {
+            Some(name) if is_shell(name) => Self::Shell,
+            Some(name) if is_place_of_people(name) => Self::PlaceOfPeople,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// The process of the host that started what stands below this line, nearest first: the nearest that is no shell. Where that is
@@ -79,9 +92,17 @@ pub struct Known<'a> {
     pub process: Option<&'a ProcessRef>,
     /// Whether that may still run.
     pub lives: bool,
+    /// When it was seen last; of one whose session ended, when that was.
+    pub seen: Option<Timestamp>,
 }
 
 impl Known<'_> {
+    /// Whether an event that was kept since this moment is older than the end.
+    fn was_over(&self, since: Timestamp) -> bool {
+        let launch = self.agent.ended.as_ref().filter(|_| self.agent.launch.is_some()).map(|end| end.at);
+        self.agent.ended.is_some() && launch.max(self.seen).is_some_and(|end| since <= end)
+    }
+
     fn is_elsewhere(&self, process: Option<&ProcessRef>) -> bool {
         self.agent.ended.is_none() && self.lives && self.process.is_some() && self.process != process
     }
@@ -102,9 +123,24 @@ pub enum Registering {
     New,
 }
 
-/// What an event does to a session: whether it can begin one, the host process it comes from, and the launched agent whose own that is.
-pub fn can_register(begins: bool, process: Option<&ProcessRef>, launched: Option<AgentId>, known: Option<&Known<'_>>) -> Registering {
+/// An event of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    /// Whether it can begin one.
+    pub begins: bool,
+    /// The host process it comes from.
+    pub process: Option<&'a ProcessRef>,
+    /// The launched agent whose own that is.
+    pub launched: Option<AgentId>,
+    /// When it happened, if it is only heard now: its order among others is not that in which they are heard.
+    pub kept_since: Option<Timestamp>,
+}
+
+/// What an event does to a session.
+pub fn can_register(told: &Told<'_>, known: Option<&Known<'_>>) -> Registering {
+    let Told { begins, process, launched, kept_since } = *told;
     match (launched, known) {
+        (_, Some(known)) if kept_since.is_some_and(|since| known.was_over(since)) => Registering::Nobody,
         (Some(launched), Some(known)) if known.agent.id == launched => Registering::There(launched),
         (_, Some(known)) if known.is_elsewhere(process) => Registering::Stranger(known.agent.id),
         (None, Some(known)) if !begins && known.agent.ended.is_none() => Registering::There(known.agent.id),
@@ -241,7 +277,6 @@ mod tests {
     use crate::{
         model::{AgentEnd, EndHow},
         rules::samples::{agent, place},
-        time::Timestamp,
     };
 
     fn process(pid: u32) -> ProcessRef {
@@ -310,8 +345,9 @@ mod tests {
 
     fn registering(begins: bool, from: Option<u32>, launched: Option<u8>, known: Option<(&Agent, Option<u32>, bool)>) -> Registering {
         let (from, recorded) = (from.map(process), known.and_then(|(_, pid, _)| pid).map(process));
-        let known = known.map(|(agent, _, lives)| Known { agent, process: recorded.as_ref(), lives });
-        can_register(begins, from.as_ref(), launched.map(|n| AgentId::from_bytes([n; 16])), known.as_ref())
+        let known = known.map(|(agent, _, lives)| Known { agent, process: recorded.as_ref(), lives, seen: None });
+        let launched = launched.map(|n| AgentId::from_bytes([n; 16]));
+        can_register(&Told { begins, process: from.as_ref(), launched, kept_since: None }, known.as_ref())
     }
 
     fn id(n: u8) -> AgentId {
@@ -356,6 +392,23 @@ mod tests {
         assert_eq!(registering(true, Some(7), Some(3), Some((&launched, Some(7), true))), Registering::There(id(3)));
         let gone = Agent { ended: ended(), ..launched };
         assert_eq!(registering(true, Some(9), None, Some((&gone, Some(7), false))), Registering::New, "a launch ends with its process");
+    }
+
+    #[test]
+    fn what_was_kept_since_before_an_end_brings_nobody_back() {
+        let at = Timestamp::from_ms;
+        let kept = |agent: &Agent, seen: Option<i64>, since: i64| {
+            let process = process(7);
+            let known = Known { agent, process: Some(&process), lives: true, seen: seen.map(at) };
+            can_register(&Told { begins: true, process: Some(&process), launched: None, kept_since: Some(at(since)) }, Some(&known))
+        };
+        let end = Some(AgentEnd { at: at(9), how: EndHow::SessionOver });
+        let over = Agent { ended: end.clone(), ..registered(2) };
+        assert_eq!((kept(&over, Some(5), 4), kept(&over, Some(5), 5)), (Registering::Nobody, Registering::Nobody));
+        assert_eq!(kept(&over, Some(5), 6), Registering::Again(id(2)), "its end was heard later than it was");
+        assert_eq!(kept(&registered(2), Some(5), 4), Registering::There(id(2)));
+        let launched = Agent { ended: end, ..agent(3, &place(1, "app")) };
+        assert_eq!((kept(&launched, None, 9), kept(&launched, None, 10)), (Registering::Nobody, Registering::New));
     }
 
     fn candidate(n: u8, process_of: Option<u32>, ancestors: &[u32], folder: &str) -> Candidate {

@@ -3,7 +3,11 @@
 use std::{path::Path, process::Command, time::Duration};
 
 use frith_actors::{
-    api::agents::{AgentInfo, Event, EventClass, SetStatus, Whoami},
+    api::{
+        agents::{AgentInfo, Event, EventClass, SetStatus, Whoami},
+        task,
+    },
+    call::Failed,
     config::NodeConfig,
     hook::spool::{self, Spooled},
     terminal::Attention,
@@ -11,6 +15,7 @@ use frith_actors::{
 use frith_store::{
     id::{AgentId, CallId},
     model::{EndHow, Presence, ProcessRef},
+    refusal::Refusal,
     time::Timestamp,
 };
 
@@ -150,6 +155,46 @@ async fn a_cleared_session_is_followed_by_another_and_ends_though_nobody_said_so
     let next = world.hook(hook, start("three", "clear", &folder)).await.agent;
     let there: Vec<_> = ids(&world, false).await.into_iter().map(Some).collect();
     assert!(there.contains(&elsewhere) && there.contains(&next) && !there.contains(&first));
+}
+
+#[tokio::test]
+async fn a_session_that_follows_one_of_several_in_its_process_ends_none_of_them() {
+    let world = World::new().await;
+    let (hook, folder) = (world.host(100), world.folder("app"));
+    for session in ["one", "two"] {
+        let _ = world.hook(hook, start(session, "startup", &folder)).await;
+    }
+    let _ = world.hook(hook, start("three", "clear", &folder)).await;
+    assert_eq!(ids(&world, false).await.len(), 3);
+    let _ = world.hook(hook, event(EventClass::End, "one", &folder)).await;
+    assert_eq!(ids(&world, false).await.len(), 2);
+}
+
+async fn is_unplaced(world: &World, pid: u32) -> bool {
+    let refused = world.ask(pid, task::Next::default()).await;
+    matches!(refused, Err(Failed::Refused(refusal)) if *refusal == Refusal::UnplacedCaller)
+}
+
+#[tokio::test]
+async fn c31_what_an_agent_left_running_is_no_persons_when_its_session_ends() {
+    let mut world = World::new().await;
+    let (hook, folder) = (world.host(100), world.folder("app"));
+    let _ = world.hook(hook, start("one", "startup", &folder)).await;
+    world.processes.start(103, 100, "bash");
+    let _ = world.hook(hook, event(EventClass::End, "one", &folder)).await;
+    assert!(is_unplaced(&world, 103).await && !is_unplaced(&world, PERSON).await);
+    world.ask(103, task::List::default()).await.unwrap_err();
+    let listed = world.ask(103, frith_actors::api::agents::Sessions { all: true, machine: None }).await;
+    assert_eq!(listed.unwrap().agents.len(), 1, "it reads");
+    world.restart().await;
+    assert!(is_unplaced(&world, 103).await, "the next node knows it too");
+    let next = world.hook(hook, start("two", "clear", &folder)).await.agent;
+    assert_eq!(Some(world.ask(103, Whoami {}).await.unwrap().id), next, "the next session in that process takes over");
+    let _ = world.hook(hook, event(EventClass::End, "two", &folder)).await;
+    world.processes.end(100);
+    world.processes.start(103, PERSON, "bash");
+    let _ = ids(&world, true).await;
+    assert!(!is_unplaced(&world, 103).await);
 }
 
 #[tokio::test]
@@ -349,6 +394,38 @@ async fn what_hooks_kept_while_no_node_listened_is_taken_in_before_agents_are_li
     let there = only(&world, false).await;
     assert_eq!((there.agent.session.unwrap().id.as_deref(), there.seen), (Some("one"), Some(later(1))));
     assert_eq!(ids(&world, true).await.len(), 3, "one registered and was gone already");
+}
+
+#[tokio::test]
+async fn what_was_kept_since_before_an_end_that_was_heard_brings_nobody_back() {
+    let world = World::new().await;
+    let (hook, folder) = (world.host(100), world.folder("app"));
+    let first = world.hook(hook, start("s", "startup", &folder)).await.agent.unwrap();
+    let began = only(&world, false).await.seen.unwrap();
+    let later = |seconds: i64| Timestamp::from_ms(began.ms() + seconds * 1000);
+    world.wait(Duration::from_secs(60));
+    let _ = world.hook(hook, event(EventClass::End, "s", &folder)).await;
+    keep(&world, 1, later(1), 100, start("s", "startup", &folder));
+    keep(&world, 2, later(1), 100, Event { sub_agent: Some("a".into()), ..event(EventClass::Tool, "s", &folder) });
+    assert!(ids(&world, false).await.is_empty());
+    let next = world.hook(hook, start("t", "clear", &folder)).await.agent;
+    keep(&world, 3, later(2), 100, start("old", "clear", &folder));
+    assert!(ids(&world, false).await.into_iter().any(|id| Some(id) == next), "it was seen after that");
+    keep(&world, 4, later(61), 100, start("s", "resume", &folder));
+    assert!(ids(&world, false).await.contains(&first), "it was resumed after its end");
+}
+
+#[tokio::test]
+async fn the_end_and_the_resuming_that_both_were_kept_count_by_when_they_were() {
+    let mut world = World::new().await;
+    let (hook, folder) = (world.host(100), world.folder("app"));
+    let first = world.hook(hook, start("s", "startup", &folder)).await.agent.unwrap();
+    let began = only(&world, false).await.seen.unwrap();
+    keep(&world, 1, Timestamp::from_ms(began.ms() + 1), 100, event(EventClass::End, "s", &folder));
+    keep(&world, 2, Timestamp::from_ms(began.ms() + 2), 100, start("s", "resume", &folder));
+    world.wait(Duration::from_secs(60));
+    world.restart().await;
+    assert_eq!(ids(&world, false).await, [first]);
 }
 
 async fn workspace(world: &World, name: &str, folder: &Path) {
