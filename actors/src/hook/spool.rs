@@ -165,6 +165,14 @@ fn read(path: &Path) -> Option<Spooled> {
     if *form == FORM { postcard::from_bytes(rest).ok() } else { None }
 }
 
+/// Puts a file aside whose event cannot be recorded.
+///
+/// # Errors
+/// It stays where it is.
+pub fn give_up(home: &Path, file: &Path) -> io::Result<()> {
+    put_aside(&home.join("spool"), file)
+}
+
 /// Keeps a damaged file for whoever wants to look at it, or removes it when there are enough of them.
 fn put_aside(spool: &Path, path: &Path) -> io::Result<()> {
     let aside = spool.join("aside");
@@ -258,6 +266,16 @@ mod tests {
         assert_eq!(taken(home.path()).len(), 1);
         assert_eq!(fs::read_dir(spool.join("aside")).unwrap().count(), 4);
         assert!(!spool.join(".x.999999999").exists());
+    }
+
+    #[test]
+    fn c17_what_was_given_up_is_kept_and_never_taken_again() {
+        let home = tempfile::tempdir().unwrap();
+        write(home.path(), &spooled("a", EventClass::Start, 1)).unwrap();
+        let (file, _) = take_all(home.path()).unwrap().remove(0);
+        give_up(home.path(), &file).unwrap();
+        assert_eq!(taken(home.path()), []);
+        assert_eq!(fs::read_dir(home.path().join("spool/aside")).unwrap().count(), 1);
     }
 
     #[test]

@@ -335,3 +335,20 @@ fn an_event_comes_from_invalid_text_too() {
     wait_for("the event is kept", || (spooled(&sandbox).len() == 1).then_some(()));
     drop(File::open(sandbox.home()).unwrap());
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn c31_what_a_person_types_as_a_hook_is_not_kept() {
+    let sandbox = Sandbox::new();
+    make_home(&sandbox);
+    let terminal = sandbox.root().join("tmux");
+    fs::copy("/bin/sh", &terminal).expect("there is a shell");
+    let hook = command(&sandbox, &["hook", "PostToolUse", "--host", "claude"]);
+    let mut typed = Command::new(&terminal);
+    typed.args(["-c", "\"$@\"; true", "typed"]).arg(hook.get_program()).args(hook.get_args());
+    typed.env_clear().envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut typed = typed.stdin(Stdio::piped()).spawn().expect("it starts");
+    typed.stdin.take().expect("it is open").write_all(PAYLOAD.as_bytes()).expect("it is read");
+    assert!(typed.wait().expect("it is our child").success());
+    assert_eq!(spooled(&sandbox), []);
+}
