@@ -12,3 +12,7 @@ bench:
 snapshots:
     INSTA_UPDATE=always cargo test --locked -p frith-tests
     git diff --stat -- '*.snap'
+
+# Many more messages than CI sends.
+soak:
+    FRITH_TEST_MESSAGES=10000 cargo nextest run --locked -p frith-tests --test mail_load --test hooks_killed

@@ -92,6 +92,13 @@ struct InHand {
     of: Option<u64>,
 }
 
+impl InHand {
+    /// Whether a reader has it. What a hook has in hand does not keep a reader from it: pushed is not read.
+    fn is_read(&self) -> bool {
+        self.of.is_none()
+    }
+}
+
 /// What waits in a mailbox.
 struct Found {
     waiting: Vec<Waiting>,
@@ -168,7 +175,7 @@ impl MailboxState {
             return Ok(None);
         }
         let is_new = self.told != Some(found.all);
-        let held: BTreeSet<Sender> = self.in_hand.values().flat_map(|hand| hand.senders.iter().cloned()).collect();
+        let held = self.senders_in_hand(|_| true);
         let batch = pushed(&found.waiting, found.count, &held, room, is_new);
         if batch.text.is_empty() {
             return Ok(None);
@@ -182,7 +189,7 @@ impl MailboxState {
         if self.look().await?.in_place {
             self.take_over(wanted.limit, Some(wanted.clone())).await?;
         }
-        let (boxes, mailbox) = (Boxes::of(self.mailbox.clone(), self.messages_in_hand()), self.mailbox.clone());
+        let (boxes, mailbox) = (Boxes::of(self.mailbox.clone(), self.senders_in_hand(InHand::is_read)), self.mailbox.clone());
         let (here, now) = (self.db.store().machine(), self.db.now());
         let (unread, letters) = self
             .db
@@ -214,6 +221,10 @@ impl MailboxState {
             tracing::info!(%agent, taken, "an agent took over what waited in its place");
         }
         Ok(())
+    }
+
+    fn senders_in_hand(&self, counts: impl Fn(&InHand) -> bool) -> BTreeSet<Sender> {
+        self.in_hand.values().filter(|hand| counts(hand)).flat_map(|hand| hand.senders.iter().cloned()).collect()
     }
 
     fn messages_in_hand(&self) -> BTreeSet<OutboxEntry> {
@@ -398,7 +409,7 @@ mod tests {
         let unheard = read(&mailbox, 2).await;
         assert_eq!((unheard.letters.messages.len(), unheard.letters.more), (2, 1));
         let beside = read(&mailbox, 10).await;
-        assert_eq!((beside.letters.messages.len(), beside.letters.more), (1, 2), "what is in hand is not returned, and is counted");
+        assert_eq!((beside.letters.messages.len(), beside.letters.more), (0, 3), "what a sender has in hand goes before the rest of it");
         unheard.handed.written(false).await;
         drop(beside);
         let all = read(&mailbox, 10).await;

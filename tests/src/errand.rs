@@ -38,6 +38,8 @@ pub struct Program {
     pub input: String,
     /// Whether what it reads never ends: its standard input stays open until it is gone.
     pub endless: bool,
+    /// After how many µs it is killed, if it is there still.
+    pub killed_after_us: Option<u64>,
 }
 
 /// What a host tells.
@@ -124,6 +126,10 @@ fn run(program: &Program) -> io::Result<Report> {
     command.stdin(Stdio::piped()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
     let mut child = command.spawn()?;
     let kept = fed(child.stdin.take(), program);
+    if let Some(us) = program.killed_after_us {
+        std::thread::sleep(std::time::Duration::from_micros(us));
+        child.kill()?;
+    }
     let status = child.wait()?;
     drop(kept);
     let all = |file: &mut std::fs::File| {

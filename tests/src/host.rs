@@ -239,7 +239,7 @@ impl<'a> Host<'a> {
     pub fn hook_with(&mut self, event: &str, input: &str, variables: BTreeMap<String, String>, endless: bool) -> Run {
         let line = format!("frith hook {event} --host {}", self.habits.host);
         let words = ["sh", "-c", &line].map(str::to_owned).to_vec();
-        self.run(Program { words, folder: self.folder.clone(), variables, input: input.to_owned(), endless }, &line)
+        self.run(Program { words, folder: self.folder.clone(), variables, input: input.to_owned(), endless, ..Program::default() }, &line)
     }
 
     /// `frith` in the agent's shell, with what its hooks exported.

@@ -23,7 +23,12 @@ impl Node {
         let Some(peer) = peer.filter(|_| self.ctx().config.now().agents_enabled) else { return reply(&Noted::default()) };
         let (processes, own) = (self.ctx().env.processes.clone(), self.ctx().env.itself.facts().pid);
         let line = blocking(&self.ctx().env.blocking, move || above(&*processes, Pid::new(peer), own));
-        let from = From::Line(line.await.map_err(Failed::from_work)?);
+        let line = line.await.map_err(Failed::from_work)?;
+        // A hook that gave up waiting keeps what it tells by itself, and nobody can say any more what it stood below.
+        if line.is_empty() {
+            return reply(&Noted::default());
+        }
+        let from = From::Line(line);
         let (class, takes_context, names_shell_file) = (event.class, event.takes_context, names_shell_file(&event));
         let Some(heard) = intake::hear(self.ctx(), self.machine(), Told { event, from, at: self.ctx().env.clock.now() }).await? else {
             return reply(&Noted::default());

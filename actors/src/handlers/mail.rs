@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use frith_store::{
     error::{Failure, StoreError},
     id::{AgentId, AgentRef, CallId, MachineId, MachineRef, MessageId, PlaceId, PlaceRef, TaskId},
-    model::{Agent, By, HeldFor, HeldMessage, MailState, Mailbox, OutboxEntry, Place, Presence, Recipient, Stage},
+    model::{Agent, By, HeldFor, HeldMessage, MailState, Mailbox, Place, Presence, Recipient, Stage},
     refusal::{Refusal, What},
     rules::{
         mail::{can_leave_for, can_limit, can_look_into, can_reach, can_reach_all, can_send, is_shown, is_surely_shown, person, state},
@@ -23,6 +23,7 @@ use crate::{
     api::agents::{self, Letter, Letters, SentMail, SentMessage},
     caller::{Caller, Who},
     frame::frame,
+    push::Sender,
 };
 
 /// What a terminal is called where a host has its name.
@@ -209,16 +210,16 @@ impl Wanted {
 pub struct Boxes {
     /// Whose they are.
     pub whose: Vec<Recipient>,
-    /// Messages that are in somebody's hands just now, and are not handed out again.
-    pub in_hand: BTreeSet<OutboxEntry>,
+    /// Senders of whom something is in a reader's hands just now: nothing else of theirs goes out before that arrived, or waits again.
+    pub held: BTreeSet<Sender>,
     /// Only what this agent has, or left there unread.
     pub only: Option<AgentId>,
 }
 
 impl Boxes {
     /// One mailbox.
-    pub fn of(mailbox: Mailbox, in_hand: BTreeSet<OutboxEntry>) -> Self {
-        Self { whose: vec![mailbox.into()], in_hand, only: None }
+    pub fn of(mailbox: Mailbox, held: BTreeSet<Sender>) -> Self {
+        Self { whose: vec![mailbox.into()], held, only: None }
     }
 
     fn has(&self, placed: &Placed) -> bool {
@@ -242,7 +243,7 @@ pub fn found(view: &View<'_>, boxes: &Boxes, wanted: &Wanted, now: Timestamp) ->
 fn unread(view: &View<'_>, boxes: &Boxes, wanted: &Wanted) -> Result<(Vec<Placed>, u64), Failure> {
     // Only what is told by the message itself needs more to be looked at than is returned.
     let picks = wanted.task.is_some() || boxes.only.is_some();
-    let most = if picks { usize::MAX } else { wanted.limit + boxes.in_hand.len() };
+    let most = if picks || !boxes.held.is_empty() { usize::MAX } else { wanted.limit };
     let (mut unread, mut count) = (Vec::new(), 0);
     for whose in &boxes.whose {
         count += view.mail_counts(whose)?.unread();
@@ -253,7 +254,7 @@ fn unread(view: &View<'_>, boxes: &Boxes, wanted: &Wanted) -> Result<(Vec<Placed
     if picks {
         count = unread.len() as u64;
     }
-    unread.retain(|placed| !boxes.in_hand.contains(&placed.mail.entry));
+    unread.retain(|placed| boxes.held.is_empty() || !boxes.held.contains(&(placed.mail.from.clone(), placed.mail.entry.machine)));
     unread.sort_by_key(Placed::order);
     unread.truncate(wanted.limit);
     let more = count.saturating_sub(unread.len() as u64);
