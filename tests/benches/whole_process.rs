@@ -8,15 +8,16 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     thread,
     time::Duration,
 };
 
 use frith_tests::{
     Sandbox,
-    seed::{fill, fill_with_schedules},
+    seed::{fill, fill_with_mail, fill_with_schedules},
     wait::{timed, wait_for},
 };
 
@@ -24,13 +25,25 @@ use frith_tests::{
 const FOLDER_PAIRS: usize = 20;
 /// How many pairs or runs of a fast command.
 const RUNS: usize = 60;
+/// How many pairs of a hook.
+const HOOKS: usize = 300;
 /// How many files the folders have that forks are made of.
 const FILES: usize = 4_000;
 
 type Measurement = (&'static str, fn());
 
-const MEASUREMENTS: &[Measurement] =
-    &[("list", list), ("start", start), ("status", status), ("worktree", worktree), ("copy", copy), ("next", next), ("idle", idle)];
+const MEASUREMENTS: &[Measurement] = &[
+    ("list", list),
+    ("start", start),
+    ("status", status),
+    ("worktree", worktree),
+    ("copy", copy),
+    ("next", next),
+    ("idle", idle),
+    ("hook", hook),
+    ("stdin", stdin),
+    ("mail", mail),
+];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -151,6 +164,93 @@ fn next() {
     let (sandbox, _) = with_tasks(10_000);
     told("task next, 10,000 tasks", &runs(RUNS, |_| frith(&sandbox, &["task", "next", "-w", "app"])));
     told("task add, 10,000 tasks", &runs(RUNS, |_| frith(&sandbox, &["task", "add", "-w", "app", "one more"])));
+}
+
+/// A sandbox with 200 agents and 10,000 messages, and the session of one more agent, whose host this process is.
+fn with_mail() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.workspace("app");
+    fill_with_mail(&sandbox, 200, 10_000);
+    hooked(&sandbox, "SessionStart", payload(""));
+    sandbox
+}
+
+/// What a host tells of a tool, with this much of what the tool gave back.
+fn payload(gave: &str) -> String {
+    format!(
+        r#"{{"session_id":"measured","cwd":"/","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{{"command":"true"}},"tool_response":"{gave}"}}"#
+    )
+}
+
+/// The time of a hook that reads this from a file.
+fn hooked(sandbox: &Sandbox, event: &str, input: String) -> Duration {
+    let path = sandbox.root().join("payload.json");
+    fs::write(&path, input).unwrap();
+    let mut command = sandbox.call(["hook", event, "--host", "claude"]).into_command();
+    command.stdin(fs::File::open(path).unwrap());
+    time_of(command)
+}
+
+fn hook() {
+    let sandbox = with_mail();
+    let small = |_| hooked(&sandbox, "PostToolUse", payload(""));
+    let nothing = |_| time_of(Command::new("/bin/true"));
+    compared("hook, 200 agents, 10,000 messages, nothing for this one", &pairs(HOOKS, small, nothing), "/bin/true");
+    let large = "x".repeat(1 << 20);
+    compared("hook that is told 1 MiB", &pairs(HOOKS, |_| hooked(&sandbox, "PostToolUse", payload(&large)), nothing), "/bin/true");
+    sandbox.kill_node();
+    compared("hook without a node", &pairs(HOOKS, small, nothing), "/bin/true");
+}
+
+/// The longest a hook takes, whatever its standard input does.
+fn stdin() {
+    let sandbox = with_mail();
+    for (what, first, then) in [
+        ("never closed", payload(""), ""),
+        ("never closed and empty", String::new(), ""),
+        ("never closed and half a value", payload("")[..40].to_owned(), ""),
+        ("garbage", "\u{0}\u{1} not json }{ ".repeat(50_000), ""),
+        ("slow and split", payload("")[..60].to_owned(), &payload("")[60..]),
+    ]
+    .map(|(what, first, then)| (what, first, then.to_owned()))
+    {
+        let times = runs(20, |_| fed(&sandbox, &first, &then));
+        println!("{:<64} median {:>9.2} ms   most {:>9.2} ms", format!("hook, standard input {what}"), times.median(), times.at(100));
+    }
+}
+
+/// The time of a hook whose standard input gets one part, after a while the other, and is never closed.
+fn fed(sandbox: &Sandbox, first: &str, then: &str) -> Duration {
+    let mut command = sandbox.call(["hook", "PostToolUse", "--host", "claude"]).into_command();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let (_, time) = timed(|| {
+        // A hook that is done reads no more.
+        let _ = stdin.write_all(first.as_bytes());
+        if !then.is_empty() {
+            thread::sleep(Duration::from_millis(50));
+            let _ = stdin.write_all(then.as_bytes());
+        }
+        assert!(child.wait().unwrap().success());
+    });
+    time
+}
+
+fn mail() {
+    let sandbox = with_mail();
+    let own = sandbox.frith(["agents", "whoami", "--quiet"]).ok().id();
+    let nothing = |_| time_of(Command::new("/bin/true"));
+    let to = sandbox.frith(["agents", "sessions", "--json"]).ok().json()["agents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["agent"]["id"].as_str().unwrap().to_owned())
+        .find(|id| *id != own)
+        .unwrap();
+    let send = |_| frith(&sandbox, &["agents", "send", &to, "tests are green"]);
+    compared("agents send, 200 agents, 10,000 messages", &pairs(RUNS, send, nothing), "/bin/true");
+    compared("agents inbox, empty", &pairs(RUNS, |_| frith(&sandbox, &["agents", "inbox"]), nothing), "/bin/true");
+    compared("agents inbox of another, 100 messages", &pairs(RUNS, |_| frith(&sandbox, &["agents", "inbox", &to]), nothing), "/bin/true");
 }
 
 /// How long an idle node is watched.

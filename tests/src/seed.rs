@@ -5,12 +5,13 @@ use std::{ops::Range, path::Path, sync::Arc};
 use frith_net::key::MachineKey;
 use frith_store::{
     blobs::BlobFolder,
+    docs::log::Fact,
     error::Failure,
-    id::{OpenToken, PlaceId, TaskId, TeamId},
-    model::{Assignee, By, Missed, PlaceKind, Schedule, Status},
+    id::{AgentId, MessageId, OpenToken, PlaceId, TaskId, TeamId},
+    model::{Assignee, By, HostSession, Missed, PlaceKind, Recipient, Schedule, Status},
     open::{Disk, Identity, Options, Store, file_backend},
     time::Timestamp,
-    tx::{NewPlace, NewTask, TaskEdit, Tx},
+    tx::{NewMail, NewPlace, NewTask, TaskEdit, Tx},
 };
 
 use crate::Sandbox;
@@ -43,6 +44,31 @@ pub fn fill_with_schedules(sandbox: &Sandbox, place: &str, count: usize, schedul
     schedule(&store, count - schedules..count);
     store.close().expect("the store can be closed");
     id(0).to_string()
+}
+
+/// Adds this many agents and messages that they sent each other, none of them read. The node is stopped for it.
+///
+/// # Panics
+/// The store cannot be written.
+pub fn fill_with_mail(sandbox: &Sandbox, agents: usize, messages: usize) {
+    let agent = move |number: usize| AgentId::from_random(spread(number % agents, 5));
+    write(sandbox, time(0), move |tx| {
+        (0..agents).try_for_each(|number| {
+            let session = HostSession { host: "codex".to_owned(), id: Some(format!("session {number}")), sub_agent: None };
+            let (parent, model, folder, place) = (None, None, None, None);
+            Ok(tx.append(Fact::Registered { agent: agent(number), session, parent, model, folder, place })?)
+        })
+    });
+    for start in (0..messages).step_by(BATCH) {
+        let mut batch = start..messages.min(start + BATCH);
+        write(sandbox, time(start), move |tx| {
+            batch.try_for_each(|number| {
+                let (id, to) = (MessageId::from_random(spread(number, 6)), Recipient::Agent(agent(number + 1)));
+                let text = format!("message {number} of many, in a line as agents write them");
+                Ok(tx.send(&NewMail { id, to, task: None, text }, &By::Agent(agent(number)))?)
+            })
+        });
+    }
 }
 
 /// Writes to a sandbox's store as its node would have at this time. The node is stopped for it, and starts with the next command.
