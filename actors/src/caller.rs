@@ -184,7 +184,8 @@ impl<'a> Asking<'a> {
     /// Whom a caller is that is below no agent: nobody when it names a living one all the same, as one that copied its token.
     fn without_agent(&self) -> Who {
         let is_living = |given: &String| self.there.members.iter().any(|member| begins(given, member.id));
-        if self.claims.agent.as_ref().is_some_and(is_living) { Who::Unplaced } else { Who::Person(self.user.to_owned()) }
+        let names_one = self.claims.agent.as_ref().is_some_and(is_living) || self.mains().any(|member| self.names_session(member));
+        if names_one { Who::Unplaced } else { Who::Person(self.user.to_owned()) }
     }
 }
 
@@ -205,6 +206,8 @@ fn begins(given: &str, id: AgentId) -> bool {
 /// The processes above one, nearest first, with what each is. Nothing above this node belongs to a host.
 pub fn above(processes: &dyn Processes, pid: Pid, own: u32) -> Vec<Above> {
     let what = |facts: &ProcessFacts| match facts.process.pid {
+        // What lost its parents is below the first process of the system, as everybody is.
+        1 => Program::PlaceOfPeople,
         pid if pid == own => Program::PlaceOfPeople,
         _ => Program::of(facts.executable.to_str()),
     };

@@ -28,6 +28,7 @@ use crate::{
         process::{AGENT_VARIABLE, Pid},
         world::blocking,
     },
+    hook::spool,
     local::server::{Answer, Answering, Answers},
     node::Node,
     place::PlaceMsg,
@@ -68,17 +69,32 @@ impl Node {
     }
 
     async fn who(&self, peer: Option<u32>, claims: &Claims) -> Result<Identified, Failed> {
+        let (mut found, waits) = self.seen(peer, claims).await?;
+        // A host whose first hook the node missed has an agent all the same: its event lies there, and was not heard yet.
+        if waits && let Some(intake) = self.intake() {
+            intake.take_in().await;
+            (found, _) = self.seen(peer, claims).await?;
+        }
         let ctx = self.ctx();
-        let there = ctx.roster.there();
-        let (processes, user, claims) = (ctx.env.processes.clone(), ctx.env.user.clone(), claims.clone());
-        let own = ctx.env.itself.facts().pid;
-        let look =
-            move || identify(&Asking { processes: &*processes, there: &there, claims: &claims, own, user: &user }, peer.map(Pid::new));
-        let mut found = blocking(&ctx.env.blocking, look).await.map_err(Failed::from_work)?;
         if let Who::Agent { id, place, .. } = &mut found.who {
             *place = registry::place_now(ctx, *id).await?;
         }
         Ok(found)
+    }
+
+    /// Who a process is by what is known now, and whether something waits that might tell otherwise of a person.
+    async fn seen(&self, peer: Option<u32>, claims: &Claims) -> Result<(Identified, bool), Failed> {
+        let ctx = self.ctx();
+        let there = ctx.roster.there();
+        let (processes, user, claims) = (ctx.env.processes.clone(), ctx.env.user.clone(), claims.clone());
+        let (own, home) = (ctx.env.itself.facts().pid, ctx.env.home.clone());
+        let look = move || {
+            let asking = Asking { processes: &*processes, there: &there, claims: &claims, own, user: &user };
+            let found = identify(&asking, peer.map(Pid::new));
+            let waits = matches!(found.who, Who::Person(_)) && spool::holds_any(&home);
+            (found, waits)
+        };
+        blocking(&ctx.env.blocking, look).await.map_err(Failed::from_work)
     }
 }
 

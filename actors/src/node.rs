@@ -151,6 +151,10 @@ impl Node {
     ///
     /// # Errors
     /// The store broke.
+    pub(crate) fn intake(&self) -> Option<&Intake> {
+        self.intake.get()
+    }
+
     pub(crate) async fn look_for_agents(&self) -> Result<(), Failure> {
         if let Some(intake) = self.intake.get() {
             intake.take_in().await;

@@ -59,7 +59,7 @@ pub fn carry_out(line: Line) -> Done {
         Command::Logs(args) => logs(&run, &args),
         Command::Doctor(args) => {
             if args.fix {
-                require_person("mend what `doctor` finds")?;
+                require_person(&run, "mend what `doctor` finds")?;
             }
             let found = doctor::examine(&run, &args);
             show(&run, &found, render::doctor)?;
@@ -71,7 +71,7 @@ pub fn carry_out(line: Line) -> Done {
         }
         Command::Hook(args) => Ok(hook_main::carry_out(args)),
         Command::Restore(args) => {
-            require_person("restore a backup")?;
+            require_person(&run, "restore a backup")?;
             show(&run, &restore::run(&run, &args)?, render::restored)
         }
         Command::Workspace(verb) => workspace(&run, verb),
@@ -403,17 +403,27 @@ fn config_get(run: &Run, args: &ConfigGet) -> Done {
     show(run, setting, |setting, paper| paper.line(setting.value.as_str().map_or_else(|| setting.value.to_string(), str::to_owned)))
 }
 
-/// What runs in the command itself asks no node who calls. An agent could write the files by itself; this is so that it asks
-/// a person first.
-fn require_person(what: &str) -> Result<(), Failure> {
-    match environment::read(AGENT_VARIABLE) {
-        Some(_) => Err(Failure::Refused(Box::new(Refusal::PersonsOnly { what: what.into() }))),
-        None => Ok(()),
+/// What runs in the command itself is for people too. A node that runs is asked who calls; where none does, the variable of
+/// agents' shells has to tell. An agent could write the files by itself; this is so that it asks a person first.
+fn require_person(run: &Run, what: &str) -> Result<(), Failure> {
+    if environment::read(AGENT_VARIABLE).is_none() && !is_known_otherwise(run) {
+        return Ok(());
+    }
+    Err(Failure::Refused(Box::new(Refusal::PersonsOnly { what: what.into() })))
+}
+
+/// Whether the node, where one runs, knows the caller as something else than a person. One that cannot be asked knows nothing.
+fn is_known_otherwise(run: &Run) -> bool {
+    let Ok(Some(mut node)) = start::reach(&run.home) else { return false };
+    match run.ask_at(&mut node, agents_api::Whoami {}) {
+        Ok(_) => true,
+        Err(Failure::Refused(refusal)) => !matches!(*refusal, Refusal::AgentsOnly { .. }),
+        Err(_) => false,
     }
 }
 
 fn config_set(run: &Run, args: &ConfigSet) -> Done {
-    require_person("change the configuration")?;
+    require_person(run, "change the configuration")?;
     start::make_home(&run.home)?;
     let path = config::path(&run.home);
     let value = config::edit::set(&path, &args.key, &args.value)?;
@@ -429,7 +439,7 @@ fn config_set(run: &Run, args: &ConfigSet) -> Done {
 }
 
 fn config_unset(run: &Run, args: &ConfigGet) -> Done {
-    require_person("change the configuration")?;
+    require_person(run, "change the configuration")?;
     let taken = config::edit::unset(&config::path(&run.home), &args.key)?;
     let config = read_config(run)?;
     if taken && !run.is_quiet() && !config::keys::is_live(&args.key) {
@@ -462,7 +472,7 @@ fn tell_when_it_counts(run: &Run) {
 
 fn up(run: &Run, args: &Up) -> Done {
     if args.install_service || args.uninstall_service {
-        require_person("install the service or take it away")?;
+        require_person(run, "install the service or take it away")?;
         return show(run, &service_main::run(run, args)?, render::service);
     }
     if args.foreground {

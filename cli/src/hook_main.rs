@@ -36,6 +36,8 @@ const READ_UNTIL: Duration = Duration::from_millis(120);
 const ASK_UNTIL: Duration = Duration::from_millis(165);
 /// Until when the answer is written.
 const WRITE_UNTIL: Duration = Duration::from_millis(190);
+/// When the process ends, whatever it is at: a step into a file system that does not answer.
+const END_AT: Duration = Duration::from_millis(196);
 /// How much of a payload is kept.
 const KEPT_MOST: usize = 8 * 1024 * 1024;
 /// The most characters of context: a host shows its model only the beginning of a longer one.
@@ -97,15 +99,15 @@ fn hook(event: &str, host: &str, watch: &Stopwatch) {
 /// Tells the node, or the spool, and answers the host.
 fn tell(mut parsed: Parsed<'_>, watch: &Stopwatch) {
     let at = environment::now();
-    let gone = folder_gone(&parsed.event);
+    let gone = folder_gone(&parsed.event, watch);
     if parsed.event.folder.is_none() {
         parsed.event.folder = std::env::current_dir().ok().map(|folder| folder.as_path().into());
     }
     let home = environment::home();
     let socket = home.as_deref().and_then(|home| door::find(home).ok().flatten());
     let node = socket.and_then(|socket| Brief::open(&socket, watch, ASK_UNTIL));
-    let noted = ask(node.as_ref(), home.as_deref(), &parsed.event, at);
-    name_agent(parsed.host, &noted);
+    let noted = ask(node.as_ref(), home.as_deref(), &parsed.event, at, watch);
+    name_agent(parsed.host, &noted, watch);
     let context = with_note(noted.context, gone.filter(|_| parsed.event.takes_context));
     let bytes = answer::shape(parsed.host, &parsed.event.event, context.as_deref(), parsed.prompt.as_deref());
     if let (true, true, Some(node)) = (write(&bytes, watch), noted.confirm, node) {
@@ -114,7 +116,7 @@ fn tell(mut parsed: Parsed<'_>, watch: &Stopwatch) {
 }
 
 /// What the node says; nothing when it does not say anything in time, and then the event is kept for it.
-fn ask(node: Option<&Brief<'_>>, home: Option<&Path>, event: &Event, at: Timestamp) -> Noted {
+fn ask(node: Option<&Brief<'_>>, home: Option<&Path>, event: &Event, at: Timestamp, watch: &Stopwatch) -> Noted {
     let mut call = [0; 16];
     if getrandom::fill(&mut call).is_err() {
         return Noted::default();
@@ -133,6 +135,7 @@ fn ask(node: Option<&Brief<'_>>, home: Option<&Path>, event: &Event, at: Timesta
         Some(Err(Failed::Refused(_))) => Noted::default(),
         Some(Err(Failed::Broken { .. })) | None => {
             if let Some(home) = home {
+                end_in_time(watch);
                 // What cannot be kept either is lost: a hook has nobody to tell it to.
                 let _ = keep(home, Spooled { call, at, event: event.clone(), process: None, ancestors: Vec::new() });
             }
@@ -151,29 +154,36 @@ fn keep(home: &Path, spooled: Spooled) -> io::Result<()> {
 }
 
 /// Makes the agent's id known to its shells, where the host has a file for that.
-fn name_agent(host: &Host, noted: &Noted) {
+fn name_agent(host: &Host, noted: &Noted, watch: &Stopwatch) {
     let file = host.environment.shell_file.known().and_then(|variable| environment::of_host(variable));
     if let (Some(agent), Some(file)) = (noted.agent, file.map(PathBuf::from)) {
+        end_in_time(watch);
         // The agent is found without it too.
         let _ = shell_file::name_agent(&file, agent);
     }
 }
 
 /// The sentence that says that the session's folder is gone, at an event that lets the agent do something about it.
-fn folder_gone(event: &Event) -> Option<String> {
+fn folder_gone(event: &Event, watch: &Stopwatch) -> Option<String> {
     if !matches!(event.class, EventClass::Prompt | EventClass::Tool) {
         return None;
     }
     let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    let here = std::env::current_dir();
     match &event.folder {
-        Some(folder) => folder
-            .as_path()
-            .metadata()
-            .err()
-            .filter(|error| error.kind() == io::ErrorKind::NotFound)
-            .map(|_| render::folder_gone(Some(folder))),
-        None => std::env::current_dir().err().is_some_and(is_gone).then(|| render::folder_gone(None)),
+        // The folder a process stands in is known to be there without a look at the disk.
+        Some(folder) if here.as_deref().is_ok_and(|here| here == folder.as_path()) => None,
+        Some(folder) => {
+            end_in_time(watch);
+            folder.as_path().metadata().err().is_some_and(is_gone).then(|| render::folder_gone(Some(folder)))
+        }
+        None => here.err().is_some_and(is_gone).then(|| render::folder_gone(None)),
     }
+}
+
+/// Ends the process well when its time is over, for a step that nothing else would end.
+fn end_in_time(watch: &Stopwatch) {
+    watch.then_at(END_AT, || signal_hook::low_level::exit(0));
 }
 
 /// Both, as long as a host shows all of it.

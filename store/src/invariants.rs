@@ -254,11 +254,11 @@ pub fn mail_is_delivered_once(view: &View<'_>) -> Result<Vec<Violation>, StoreEr
         let first = events.first().cloned();
         let is_push = |event: &MailEvent| matches!(event.what, MailHappened::Delivered { read: false, .. });
         if let Some(push) = events.iter().find(|event| is_push(event))
-            && before.as_ref().is_none_or(|before| before.order() > push.order())
+            && before.as_ref().is_none_or(|before| before.is_after(push))
         {
             found.push(violation(8, format!("message {} was pushed before one that was sent earlier", mail.id)));
         }
-        *before = before.take().zip(first).map(|(before, first)| if before.order() > first.order() { before } else { first });
+        *before = before.take().zip(first).map(|(before, first)| if before.is_after(&first) { before } else { first });
     }
     Ok(found)
 }

@@ -178,7 +178,7 @@ fn with_mail() -> Sandbox {
 /// What a host tells of a tool, with this much of what the tool gave back.
 fn payload(gave: &str) -> String {
     format!(
-        r#"{{"session_id":"measured","cwd":"/","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{{"command":"true"}},"tool_response":"{gave}"}}"#
+        r#"{{"session_id":"measured","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{{"command":"true"}},"tool_response":"{gave}"}}"#
     )
 }
 

@@ -3,11 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test rests on fails it by panicking")]
 
-use std::{
-    collections::BTreeMap,
-    sync::{Barrier, Mutex},
-    thread,
-};
+use std::{collections::BTreeMap, thread};
 
 use frith_tests::{Run, Sandbox, host::Host};
 use serde_json::Value;
@@ -74,35 +70,23 @@ fn fifty_agents_send_each_other_thousands_and_each_message_is_there_once_in_its_
     let sandbox = Sandbox::new();
     let repo = sandbox.workspace("app");
     let each = messages() / AGENTS;
-    let (ids, all_sent) = (Mutex::new(BTreeMap::new()), Barrier::new(AGENTS));
-    let got: Vec<Got> = thread::scope(|scope| {
-        let agents: Vec<_> = (0..AGENTS)
-            .map(|me| {
-                let (sandbox, repo, ids, all_sent) = (&sandbox, &repo, &ids, &all_sent);
-                scope.spawn(move || {
-                    let mut host = Host::begun(sandbox, HOSTS[me % HOSTS.len()], repo);
-                    ids.lock().unwrap().insert(me, host.id());
-                    all_sent.wait();
-                    let ids = ids.lock().unwrap().clone();
-                    let mut got = Got::default();
-                    for number in 0..each {
-                        let to = (me + 1 + (number * 7 + me) % (AGENTS - 1)) % AGENTS;
-                        let _ = host.frith(["agents", "send", &ids[&to], &body((me, to, number))]).ok();
-                        if number % HOOK_EVERY == me % HOOK_EVERY {
-                            got.push(&host.tool("true").ok());
-                        }
-                        if number % (HOOK_EVERY * INBOX_EVERY) == me % HOOK_EVERY {
-                            got.read(&mut host);
-                        }
-                    }
-                    all_sent.wait();
-                    while got.read(&mut host) {}
-                    got
-                })
-            })
-            .collect();
-        agents.into_iter().map(|agent| agent.join().unwrap()).collect()
+    let mut hosts: Vec<Host<'_>> = (0..AGENTS).map(|me| Host::begun(&sandbox, HOSTS[me % HOSTS.len()], &repo)).collect();
+    let ids: Vec<String> = hosts.iter_mut().map(Host::id).collect();
+    let mut got: Vec<Got> = at_once(hosts.iter_mut().enumerate(), |(me, host)| {
+        let mut got = Got::default();
+        for number in 0..each {
+            let to = recipient(me, number);
+            let _ = host.frith(["agents", "send", &ids[to], &body((me, to, number))]).ok();
+            if number % HOOK_EVERY == me % HOOK_EVERY {
+                got.push(&host.tool("true").ok());
+            }
+            if number % (HOOK_EVERY * INBOX_EVERY) == me % HOOK_EVERY {
+                got.read(host);
+            }
+        }
+        got
     });
+    at_once(got.iter_mut().zip(&mut hosts), |(got, host)| while got.read(host) {});
     let mut read: Vec<Sent> = Vec::new();
     for (me, got) in got.iter().enumerate() {
         for (what, of) in [("pushed", &got.pushed), ("read", &got.read)] {
@@ -111,13 +95,25 @@ fn fifty_agents_send_each_other_thousands_and_each_message_is_there_once_in_its_
         read.extend(&got.read);
     }
     read.sort_unstable();
-    let sent: Vec<Sent> =
-        (0..AGENTS).flat_map(|me| (0..each).map(move |n| (me, (me + 1 + (n * 7 + me) % (AGENTS - 1)) % AGENTS, n))).collect();
-    assert_eq!(read.len(), sent.len());
-    let mut sent = sent;
+    let mut sent: Vec<Sent> = (0..AGENTS).flat_map(|me| (0..each).map(move |number| (me, recipient(me, number), number))).collect();
     sent.sort_unstable();
+    assert_eq!(read.len(), sent.len());
     assert!(read == sent, "what was read is not what was sent");
     assert!(got.iter().any(|got| !got.pushed.is_empty()), "nothing was pushed at all");
+}
+
+/// To whom an agent sends this one of its messages: to each of the others in turn.
+fn recipient(me: usize, number: usize) -> usize {
+    (me + 1 + (number * 7 + me) % (AGENTS - 1)) % AGENTS
+}
+
+/// Does the same with each, all at once, and answers what came of it in their order.
+fn at_once<T: Send, R: Send>(with: impl Iterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    thread::scope(|scope| {
+        let work = &work;
+        let running: Vec<_> = with.map(|one| scope.spawn(move || work(one))).collect();
+        running.into_iter().map(|one| one.join().unwrap()).collect()
+    })
 }
 
 /// What came to one agent was for it, and of each sender in its order, so none of it twice.

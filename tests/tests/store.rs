@@ -12,7 +12,7 @@ use frith_store::{
     error::{Failure, StoreError},
     facts::{self, DocumentMeta},
     id::{CallId, MachineId, OpenToken, PlaceId, TaskId},
-    invariants,
+    invariants::{self, Violation},
     migrate::FORMAT,
     model::{Assignee, By, Missed, Schedule, Status},
     open::{Disk, Identity, Options, Store, file_backend, file_backend_read_only},
@@ -391,13 +391,23 @@ proptest! {
 
     #[test]
     fn f16_any_requests_leave_views_equal_to_views_built_anew(seed: u64, requests in 1_usize..60) {
-        let world = frith_sim::disk::SimDisk::new(seed);
-        let store = Store::open(world.mount(), identity(1), Options::at("store.redb".as_ref())).unwrap();
-        give(&store, Workload::beginning());
-        let mut workload = Workload::new(seed);
-        give(&store, (0..requests).map(|_| workload.request()).collect());
-        prop_assert_eq!(store.check().unwrap(), []);
+        prop_assert_eq!(violations(seed, requests), []);
     }
+}
+
+/// What is wrong with a store after so many requests, all of them at one time by its clock.
+fn violations(seed: u64, requests: usize) -> Vec<Violation> {
+    let world = frith_sim::disk::SimDisk::new(seed);
+    let store = Store::open(world.mount(), identity(1), Options::at("store.redb".as_ref())).unwrap();
+    give(&store, Workload::beginning());
+    let mut workload = Workload::new(seed);
+    give(&store, (0..requests).map(|_| workload.request()).collect());
+    store.check().unwrap()
+}
+
+#[test]
+fn a_push_after_a_reading_that_counts_as_later_than_the_clock_is_in_order() {
+    assert_eq!(violations(17_523_970_842_554_544_252, 32), []);
 }
 
 /// A store of its own with a template, whose slot at 9:00 has come; answers the beginning of its run.

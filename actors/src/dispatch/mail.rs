@@ -85,7 +85,8 @@ impl Call<'_> {
         let asked = self.node.ctx().db.read(move |view| Ok((mail::own_mailbox(view, &caller)?, Wanted::of(view, &caller, &request)?)));
         let (mailbox, wanted) = asked.await?;
         let Returned { letters, handed } = self.returned(mailbox, wanted).await?;
-        Ok(Answer::Handing { reply: serialised(&letters)?, handed })
+        // Nobody waits for the word that nothing arrived.
+        if letters.messages.is_empty() { reply(&letters) } else { Ok(Answer::Handing { reply: serialised(&letters)?, handed }) }
     }
 
     async fn returned(&self, mailbox: Mailbox, wanted: Wanted) -> Result<Returned, Failed> {

@@ -158,10 +158,12 @@ fn machine_name(view: &View<'_>, agent: &Agent) -> Result<String, Failure> {
 /// # Errors
 /// No agent is.
 pub fn whoami(view: &View<'_>, caller: &Caller) -> Result<Identity, Failure> {
-    let Who::Agent { id, .. } = caller.who else {
-        return Err(Refusal::AgentsOnly { what: "ask who it is".into() }.into());
-    };
-    identity(view, caller.here, id, caller.linked_by)
+    match &caller.who {
+        Who::Agent { id, .. } => identity(view, caller.here, *id, caller.linked_by),
+        Who::Person(_) => Err(Refusal::AgentsOnly { what: "ask who it is".into() }.into()),
+        Who::Unplaced => Err(Refusal::UnplacedCaller.into()),
+        Who::OneOf(agents) => Err(Refusal::SeveralAgents { agents: agents.clone() }.into()),
+    }
 }
 
 /// What an agent is told of itself.

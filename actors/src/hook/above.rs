@@ -23,7 +23,10 @@ pub fn of_this_process() -> (Option<ProcessRef>, Vec<ProcessRef>) {
 }
 
 fn sorted(above: impl Iterator<Item = ProcessFacts>) -> (Option<ProcessRef>, Vec<ProcessRef>) {
-    let line: Vec<_> = above.map(|facts| Above { program: Program::of(facts.executable.to_str()), process: facts.process }).collect();
+    // What lost its parents is below the first process of the system, as everybody is.
+    let is_first = |facts: &ProcessFacts| facts.process.pid == 1;
+    let what = |facts: &ProcessFacts| if is_first(facts) { Program::PlaceOfPeople } else { Program::of(facts.executable.to_str()) };
+    let line: Vec<_> = above.map(|facts| Above { program: what(&facts), process: facts.process }).collect();
     (host_process(&line).cloned(), kept_ancestors(&line))
 }
 
@@ -33,7 +36,7 @@ mod tests {
 
     fn line(programs: &[&str]) -> Vec<ProcessFacts> {
         let facts = |(at, program): (usize, &&str)| ProcessFacts {
-            process: ProcessRef { pid: u32::try_from(at).unwrap(), started: (*program).into() },
+            process: ProcessRef { pid: u32::try_from(at + 2).unwrap(), started: (*program).into() },
             parent: None,
             session: 0,
             executable: program.into(),
@@ -52,6 +55,13 @@ mod tests {
         assert_eq!(kept(&["sh", "timeout", "node", "bash", "code", "x", "y"]), ["node", "code", "x"]);
         assert_eq!(kept(&["sh", "bash", "tmux", "node"]), Vec::<String>::new());
         assert_eq!(kept(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_hook_that_lost_its_host_is_below_nobody_who_started_it() {
+        let mut above = line(&["sh", "some-init"]);
+        above[1].process.pid = 1;
+        assert_eq!(sorted(above.into_iter()), (None, vec![]));
     }
 
     #[test]

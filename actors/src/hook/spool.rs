@@ -87,6 +87,11 @@ fn name_of(spooled: &Spooled) -> String {
     blake3::hash(&bytes).to_hex()[..32].to_owned()
 }
 
+/// Whether anything waits there that was not taken yet.
+pub fn holds_any(home: &Path) -> bool {
+    names_in(&home.join("spool")).is_ok_and(|names| names.iter().any(|name| !name.starts_with('.') && name != "taken"))
+}
+
 /// Every event that waits, in the order in which they happened, each with the file to remove once it is recorded.
 ///
 /// # Errors

@@ -81,6 +81,11 @@ impl MailEvent {
         Self { at: Timestamp::from_ms(i64::MIN), machine: MachineId::from_bytes([0; 8]), number: 0, what }
     }
 
+    /// Whether it was said after another: in one log by its entry, since the log's clock may have been set back between the two.
+    pub fn is_after(&self, other: &Self) -> bool {
+        if self.machine == other.machine { self.number > other.number } else { self.order() > other.order() }
+    }
+
     /// By what it comes before others. Several messages may share it, since one entry of a log can name many.
     pub fn order(&self) -> (Timestamp, MachineId, u64) {
         (self.at, self.machine, self.number)
