@@ -49,7 +49,12 @@ pub enum Who {
     /// A process that cannot be placed: it only reads.
     Unplaced,
     /// One of several agents that share a process, and nothing tells which: it only reads.
-    OneOf(Vec<AgentId>),
+    OneOf {
+        /// Those agents.
+        agents: Vec<AgentId>,
+        /// The places they work in: nothing else is to be seen.
+        places: Vec<PlaceId>,
+    },
 }
 
 /// A caller with where it stands.
@@ -115,7 +120,10 @@ pub fn identify(asking: &Asking<'_>, pid: Option<Pid>) -> Identified {
         [one] => Identified { who: agent(one), linked_by, other },
         several => match asking.chosen(several) {
             Some((one, linked_by)) => Identified { who: agent(one), linked_by, other },
-            None => nobody(Who::OneOf(several.iter().map(|member| member.id).collect())),
+            None => nobody(Who::OneOf {
+                agents: several.iter().map(|member| member.id).collect(),
+                places: several.iter().filter_map(|member| member.place).collect(),
+            }),
         },
     }
 }
@@ -226,7 +234,7 @@ impl Caller {
         match &self.who {
             Who::Person(name) => By::Person(name.clone()),
             Who::Agent { id, .. } => By::Agent(*id),
-            Who::Unplaced | Who::OneOf(_) => By::Node,
+            Who::Unplaced | Who::OneOf { .. } => By::Node,
         }
     }
 
@@ -252,9 +260,9 @@ impl Caller {
         match (&self.who, info.askers) {
             (Who::Person(_), _) | (Who::Agent { .. }, Askers::Everyone) => Ok(()),
             (Who::Agent { oversees: true, .. }, Askers::Overseers) => Ok(()),
-            (Who::Unplaced | Who::OneOf(_), Askers::Everyone) if info.effect == Effect::Reads => Ok(()),
+            (Who::Unplaced | Who::OneOf { .. }, Askers::Everyone) if info.effect == Effect::Reads => Ok(()),
             (Who::Unplaced, _) => Err(self.other_agent().unwrap_or(Refusal::UnplacedCaller)),
-            (Who::OneOf(agents), _) => Err(Refusal::SeveralAgents { agents: agents.clone() }),
+            (Who::OneOf { agents, .. }, _) => Err(Refusal::SeveralAgents { agents: agents.clone() }),
             (Who::Agent { .. }, _) => Err(persons_only()),
         }
     }
@@ -262,7 +270,7 @@ impl Caller {
     /// What speaks for the caller is asked for by the agent that it is, and by a person whose environment names none.
     fn require_itself(&self) -> Result<(), Refusal> {
         match (&self.who, self.other_agent()) {
-            (Who::OneOf(agents), _) => Err(Refusal::SeveralAgents { agents: agents.clone() }),
+            (Who::OneOf { agents, .. }, _) => Err(Refusal::SeveralAgents { agents: agents.clone() }),
             (_, Some(refusal)) => Err(refusal),
             _ => Ok(()),
         }
@@ -302,14 +310,15 @@ impl Caller {
     }
 
     /// Whether the caller may see and touch what is in a place: an agent only its own, a merged fork's being its
-    /// parent's.
+    /// parent's; one of several only theirs.
     ///
     /// # Errors
-    /// [`Refusal::OutsidePlace`] for an agent that works elsewhere.
+    /// [`Refusal::OutsidePlace`] for an agent that works elsewhere, [`Refusal::SeveralAgents`] for one of several that do.
     pub fn may_touch(&self, view: &View<'_>, place: &Place) -> Result<(), Failure> {
-        match self.who {
+        match &self.who {
+            Who::OneOf { agents, .. } if !self.may_see(place.id) => Err(Refusal::SeveralAgents { agents: agents.clone() }.into()),
             Who::Agent { place: Some(own), .. } if !self.may_see(place.id) => {
-                let own = view.require_place(own)?;
+                let own = view.require_place(*own)?;
                 Err(Refusal::OutsidePlace { place: named(&own) }.into())
             }
             Who::Agent { place: None, .. } if !self.may_see(place.id) => Err(self.no_own_place()),
@@ -319,7 +328,11 @@ impl Caller {
 
     /// Whether the caller may see a place of this id at all.
     pub fn may_see(&self, place: PlaceId) -> bool {
-        !matches!(self.who, Who::Agent { place: own, oversees: false, .. } if own != Some(place))
+        match &self.who {
+            Who::Agent { place: own, oversees, .. } => *oversees || *own == Some(place),
+            Who::OneOf { places, .. } => places.contains(&place),
+            Who::Person(_) | Who::Unplaced => true,
+        }
     }
 
     /// A task with the place it really stands in, if the caller may touch it.
@@ -563,13 +576,16 @@ mod tests {
     #[test]
     fn c02_of_several_agents_in_one_process_only_the_environment_chooses_and_without_it_none_is_taken() {
         let members = || vec![registered(5, 50), registered(6, 50)];
-        assert_eq!(who(members(), 51), Who::OneOf(vec![id(5), id(6)]));
+        let place = |n| PlaceId::from_bytes([n; 16]);
+        let neither = Who::OneOf { agents: vec![id(5), id(6)], places: vec![place(5), place(6)] };
+        assert_eq!(who(members(), 51), neither);
+        assert!(caller(neither.clone()).may_see(place(5)) && !caller(neither.clone()).may_see(place(7)));
         let by_id = asked(members(), Some(51), &claiming(Some(id(6).short()), &[]));
         assert!(is_agent(&by_id.who, 6) && by_id.linked_by == LinkedBy::Variable);
         let by_session = asked(members(), Some(51), &claiming(None, &["s-5"]));
         assert!(is_agent(&by_session.who, 5) && by_session.linked_by == LinkedBy::Session);
         let others = asked(members(), Some(51), &claiming(None, &["s-9"]));
-        assert_eq!(others.who, Who::OneOf(vec![id(5), id(6)]));
+        assert_eq!(others.who, neither);
     }
 
     #[test]
@@ -609,7 +625,7 @@ mod tests {
 
     #[test]
     fn g01_nobody_speaks_for_an_agent_that_it_is_not() {
-        let one_of = caller(Who::OneOf(vec![id(2), id(3)]));
+        let one_of = caller(Who::OneOf { agents: vec![id(2), id(3)], places: vec![] });
         assert!(one_of.may_ask(info("task.list")).is_ok());
         for name in ["task.next", "agents.whoami", "agents.setStatus"] {
             assert_eq!(one_of.may_ask(info(name)), Err(Refusal::SeveralAgents { agents: vec![id(2), id(3)] }), "{name}");

@@ -76,8 +76,15 @@ impl Node {
             (found, _) = self.seen(peer, claims).await?;
         }
         let ctx = self.ctx();
-        if let Who::Agent { id, place, .. } = &mut found.who {
-            *place = registry::place_now(ctx, *id).await?;
+        match &mut found.who {
+            Who::Agent { id, place, .. } => *place = registry::place_now(ctx, *id).await?,
+            Who::OneOf { agents, places } => {
+                places.clear();
+                for agent in agents {
+                    places.extend(registry::place_now(ctx, *agent).await?);
+                }
+            }
+            Who::Person(_) | Who::Unplaced => {}
         }
         Ok(found)
     }

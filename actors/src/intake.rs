@@ -14,7 +14,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     ctx::Ctx,
     env::world::blocking,
-    hook::spool::{self, Spooled},
+    hook::{
+        payload,
+        spool::{self, Spooled},
+    },
     machine::MachineMsg,
     registry::{self, From, Heard, Told},
     task::Owned,
@@ -146,9 +149,9 @@ async fn take_in(ctx: &Ctx, machine: &ActorRef<MachineMsg>, spooled: Spooled) ->
     if !ctx.config.now().agents_enabled {
         return Ok(());
     }
-    let Spooled { at, mut event, process, ancestors, .. } = spooled;
-    // What no host started registers nobody.
-    let Some(process) = process else { return Ok(()) };
+    let Spooled { at, event, process, ancestors, .. } = spooled;
+    // What no host started registers nobody, nor does what no host says.
+    let (Some(process), Some(mut event)) = (process, payload::checked(event)) else { return Ok(()) };
     // Nobody waits for the answer any more: what the agent is to be told is said at its next event.
     event.takes_context = false;
     hear(ctx, machine, Told { event, from: From::Noted { process, ancestors }, at }).await.map(drop)

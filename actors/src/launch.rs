@@ -492,6 +492,7 @@ fn require_not_stopped(carrying: &Carrying, agent: AgentId) -> Result<(), Refusa
 pub async fn record_end(ctx: &Ctx, agent: AgentId, how: EndHow) -> Result<(), Failure> {
     let seen = ctx.roster.take_unwritten(agent);
     ctx.roster.remove(agent);
+    let roster = ctx.roster.clone();
     let recorded = ctx
         .db
         .write(move |tx| {
@@ -499,9 +500,12 @@ pub async fn record_end(ctx: &Ctx, agent: AgentId, how: EndHow) -> Result<(), Fa
                 tx.note_sighting(agent, &seen)?;
             }
             tx.end_agent(agent, &how)?;
-            Ok(fresh_context::forget(tx, agent)?)
+            fresh_context::forget(tx, agent)?;
+            Ok(roster.turn())
         })
         .await;
+    // What a hook of it wrote before may be told only now.
+    let recorded = recorded.map(|turn| ctx.roster.end(turn, agent));
     ctx.roster.end_recorded();
     recorded
 }

@@ -224,12 +224,12 @@ async fn register(ctx: &Ctx, session: HostSession, sight: Sight, whereabouts: Wh
             let (place, folder) = (whereabouts.place(tx, tx.machine())?, whereabouts.folder);
             tx.register(Registration { agent, session, parent: None, model: None, folder, place }, &sighting)?;
         }
-        Ok((tx.require_agent(agent)?, sighting))
+        Ok((tx.require_agent(agent)?, sighting, shared.roster.turn()))
     });
-    let (record, sighting) = written.await?;
+    let (record, sighting, turn) = written.await?;
     let known = ctx.roster.get(record.id);
     let member = Member { main_folder, is_told: known.is_some_and(|known| known.is_told), ..Member::of(&record, Some(sighting)) };
-    ctx.roster.insert(member);
+    ctx.roster.register(turn, member);
     Ok(record.id)
 }
 

@@ -5,7 +5,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use frith_store::{
@@ -98,8 +101,17 @@ impl Member {
 #[derive(Clone)]
 pub struct Roster {
     inner: Arc<Mutex<Inner>>,
+    /// How many turns there were.
+    turns: Arc<AtomicU64>,
     ends: watch::Sender<()>,
 }
+
+/// The place of a write in the order of those that say who is there. Whoever is told of two in another order keeps to it by this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn(u64);
+
+/// For how many turns it is known when an agent that ended was written of last; nobody is told of a write so late.
+const TURNS_KEPT: u64 = 4096;
 
 /// Who is there at one moment, by which callers are told apart.
 #[derive(Debug, Clone, Default)]
@@ -123,25 +135,67 @@ struct Inner {
     former: BTreeSet<ProcessRef>,
     /// Those of which something was seen that is not written down.
     unwritten: BTreeSet<AgentId>,
+    /// The write by which each is what it is here.
+    written: BTreeMap<AgentId, Turn>,
+}
+
+impl Inner {
+    /// Whether nothing that was written later of an agent is here already.
+    fn is_next(&mut self, agent: AgentId, turn: Turn) -> bool {
+        let is_next = self.written.get(&agent).is_none_or(|last| *last < turn);
+        if is_next {
+            self.written.insert(agent, turn);
+        }
+        is_next
+    }
+
+    fn insert(&mut self, member: Member) {
+        if let Some(process) = &member.sighting.process {
+            self.former.remove(process);
+        }
+        if let Some(session) = member.session.clone().filter(|session| session.id.is_some()) {
+            self.sessions.insert(session, member.id);
+        }
+        self.members.insert(member.id, Arc::new(member));
+    }
+
+    fn remove(&mut self, agent: AgentId) {
+        let Self { members, sessions, linked, former, unwritten, written } = self;
+        let own = members.get(&agent).filter(|member| member.is_main());
+        former.extend(own.into_iter().flat_map(|member| [&member.terminal, &member.sighting.process]).flatten().cloned());
+        former.extend(linked.iter().filter(|(_, (id, _))| *id == agent).map(|(process, _)| process.clone()));
+        members.retain(|id, member| *id != agent && member.parent != Some(agent));
+        sessions.retain(|_, id| members.contains_key(id));
+        linked.retain(|_, (id, _)| members.contains_key(id));
+        unwritten.retain(|id| members.contains_key(id));
+        let last = written.values().max().map_or(0, |turn| turn.0);
+        written.retain(|id, turn| members.contains_key(id) || turn.0 + TURNS_KEPT > last);
+    }
 }
 
 impl Default for Roster {
     fn default() -> Self {
-        Self { inner: Arc::default(), ends: watch::Sender::new(()) }
+        Self { inner: Arc::default(), turns: Arc::default(), ends: watch::Sender::new(()) }
     }
 }
 
 impl Roster {
-    /// An agent is being started, or registered.
+    /// The next turn. To be asked for within a write, which are done one after the other.
+    pub fn turn(&self) -> Turn {
+        Turn(self.turns.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// An agent is being started, or was there before this node.
     pub fn insert(&self, member: Member) {
+        self.lock().insert(member);
+    }
+
+    /// A write registered an agent. One that was ended by a later write is not there any more.
+    pub fn register(&self, turn: Turn, member: Member) {
         let mut inner = self.lock();
-        if let Some(process) = &member.sighting.process {
-            inner.former.remove(process);
+        if inner.is_next(member.id, turn) {
+            inner.insert(member);
         }
-        if let Some(session) = member.session.clone().filter(|session| session.id.is_some()) {
-            inner.sessions.insert(session, member.id);
-        }
-        inner.members.insert(member.id, Arc::new(member));
     }
 
     /// The process in a launched agent's terminal runs now.
@@ -156,15 +210,15 @@ impl Roster {
 
     /// An agent has ended, and its sub-agents with it. Its processes stay known until they are gone.
     pub fn remove(&self, agent: AgentId) {
+        self.lock().remove(agent);
+    }
+
+    /// A write ended an agent, and its sub-agents with it. One that a later write registered again is there.
+    pub fn end(&self, turn: Turn, agent: AgentId) {
         let mut inner = self.lock();
-        let Inner { members, sessions, linked, former, unwritten } = &mut *inner;
-        let own = members.get(&agent).filter(|member| member.is_main());
-        former.extend(own.into_iter().flat_map(|member| [&member.terminal, &member.sighting.process]).flatten().cloned());
-        former.extend(linked.iter().filter(|(_, (id, _))| *id == agent).map(|(process, _)| process.clone()));
-        members.retain(|id, member| *id != agent && member.parent != Some(agent));
-        sessions.retain(|_, id| members.contains_key(id));
-        linked.retain(|_, (id, _)| members.contains_key(id));
-        unwritten.retain(|id| members.contains_key(id));
+        if inner.is_next(agent, turn) {
+            inner.remove(agent);
+        }
     }
 
     /// An end is on disk.
@@ -279,5 +333,64 @@ impl Roster {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use frith_store::{id::MachineId, time::Timestamp};
+
+    use super::*;
+
+    fn id(n: u8) -> AgentId {
+        AgentId::from_bytes([n; 16])
+    }
+
+    fn process() -> ProcessRef {
+        ProcessRef { pid: 7, started: "boot/7".into() }
+    }
+
+    fn member(n: u8) -> Member {
+        let agent = Agent {
+            id: id(n),
+            host: "claude".into(),
+            model: None,
+            session: None,
+            parent: None,
+            machine: MachineId::from_bytes([1; 8]),
+            place: None,
+            folder: None,
+            started: Timestamp::default(),
+            ended: None,
+            launch: None,
+        };
+        Member::of(&agent, Some(Sighting { process: Some(process()), ..Sighting::default() }))
+    }
+
+    #[test]
+    fn who_is_there_follows_the_order_of_the_writes_and_not_that_in_which_they_are_told() {
+        let roster = Roster::default();
+        let [registered, ended, resumed, over] = [(); 4].map(|()| roster.turn());
+        roster.end(ended, id(2));
+        roster.register(registered, member(2));
+        assert!(roster.get(id(2)).is_none(), "its end was written later");
+        roster.register(resumed, member(2));
+        roster.end(ended, id(2));
+        assert!(roster.get(id(2)).is_some(), "it was there again after that");
+        roster.end(over, id(2));
+        assert!(roster.get(id(2)).is_none());
+    }
+
+    #[test]
+    fn the_process_of_an_agent_that_ended_is_known_until_another_has_it_or_it_is_gone() {
+        let roster = Roster::default();
+        roster.insert(member(2));
+        roster.remove(id(2));
+        assert_eq!(roster.former(), [process()]);
+        roster.insert(member(3));
+        assert_eq!(roster.former(), []);
+        roster.remove(id(3));
+        roster.forget_former(&[process()]);
+        assert_eq!(roster.former(), []);
     }
 }

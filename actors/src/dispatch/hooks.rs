@@ -1,6 +1,8 @@
 //! What is asked from below a host: what its hooks tell, and for whom an MCP process of it works.
 
-use frith_store::hosts;
+use std::{future::Future, pin::Pin};
+
+use frith_store::{hosts, id::AgentId};
 
 use super::{Answer, reply, serialised};
 use crate::{
@@ -8,10 +10,14 @@ use crate::{
     call::{Envelope, Failed},
     caller::above,
     env::{process::Pid, world::blocking},
-    handlers, intake, linking,
+    handlers,
+    hook::payload,
+    intake, linking,
+    local::server::Handed,
     mailbox::Pushed,
     node::Node,
     registry::{From, Heard, Told},
+    roster::Roster,
 };
 
 /// The most bytes that an agent is told at once: hosts cut what is longer than 10,000 characters.
@@ -20,7 +26,8 @@ const CONTEXT_MOST: usize = 9_500;
 impl Node {
     /// Takes in what a hook tells. Whoever is told nothing may be known or not: a hook that lies learns nothing by it.
     pub(super) async fn hear(&self, peer: Option<u32>, event: Event) -> Result<Answer, Failed> {
-        let Some(peer) = peer.filter(|_| self.ctx().config.now().agents_enabled) else { return reply(&Noted::default()) };
+        let event = payload::checked(event).filter(|_| self.ctx().config.now().agents_enabled);
+        let (Some(peer), Some(event)) = (peer, event) else { return reply(&Noted::default()) };
         let (processes, own) = (self.ctx().env.processes.clone(), self.ctx().env.itself.facts().pid);
         let line = blocking(&self.ctx().env.blocking, move || above(&*processes, Pid::new(peer), own));
         let line = line.await.map_err(Failed::from_work)?;
@@ -40,13 +47,15 @@ impl Node {
         let context = heard.is_to_be_told.then(|| introduction(&heard));
         let pushes = takes_context && matches!(class, EventClass::Prompt | EventClass::Tool);
         let room = CONTEXT_MOST - context.as_ref().map_or(0, |context| context.len() + 2);
-        match if pushes { self.collect_mail(heard.agent, room).await } else { None } {
-            None => reply(&Noted { agent, context, confirm: false }),
-            Some(Pushed { text, handed }) => {
-                let context = Some(context.into_iter().chain([text]).collect::<Vec<_>>().join("\n\n"));
-                Ok(Answer::Handing { reply: serialised(&Noted { agent, context, confirm: true })?, handed })
-            }
+        let pushed = if pushes { self.collect_mail(heard.agent, room).await } else { None };
+        if context.is_none() && pushed.is_none() {
+            return reply(&Noted { agent, context: None, confirm: false });
         }
+        let (mail, handed) = pushed.map(|Pushed { text, handed }| (text, handed)).unzip();
+        let (roster, introduced) = (self.ctx().roster.clone(), context.is_some().then_some(heard.agent));
+        let context = Some(context.into_iter().chain(mail).collect::<Vec<_>>().join("\n\n"));
+        let reply = serialised(&Noted { agent, context, confirm: true })?;
+        Ok(Answer::Handing { reply, handed: Box::new(Said { roster, introduced, mail: handed }) })
     }
 
     /// Tells an MCP process for whom it works.
@@ -56,6 +65,27 @@ impl Node {
         let (here, agent, way) = (self.here(), linked.agent, linked.way);
         let identity: Identity = self.ctx().db.read(move |view| handlers::agents::identity(view, here, agent, way)).await?;
         reply(&identity)
+    }
+}
+
+/// What an agent is told, on its way: whoever is not known to have heard what it is is told again.
+struct Said {
+    roster: Roster,
+    /// The agent that is told what it is.
+    introduced: Option<AgentId>,
+    mail: Option<Box<dyn Handed>>,
+}
+
+impl Handed for Said {
+    fn written(self: Box<Self>, is_written: bool) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            if let Some(agent) = self.introduced.filter(|_| is_written) {
+                self.roster.change(agent, |member| member.is_told = true);
+            }
+            if let Some(mail) = self.mail {
+                mail.written(is_written).await;
+            }
+        })
     }
 }
 

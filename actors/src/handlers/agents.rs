@@ -162,7 +162,7 @@ pub fn whoami(view: &View<'_>, caller: &Caller) -> Result<Identity, Failure> {
         Who::Agent { id, .. } => identity(view, caller.here, *id, caller.linked_by),
         Who::Person(_) => Err(Refusal::AgentsOnly { what: "ask who it is".into() }.into()),
         Who::Unplaced => Err(Refusal::UnplacedCaller.into()),
-        Who::OneOf(agents) => Err(Refusal::SeveralAgents { agents: agents.clone() }.into()),
+        Who::OneOf { agents, .. } => Err(Refusal::SeveralAgents { agents: agents.clone() }.into()),
     }
 }
 

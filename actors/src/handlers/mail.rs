@@ -174,7 +174,7 @@ pub fn own_mailbox(view: &View<'_>, caller: &Caller) -> Result<Mailbox, Failure>
         Who::Agent { id, .. } => Ok(Mailbox::Agent(*id)),
         Who::Person(user) => Ok(Mailbox::Person(person(user, &machine_name(view, caller.here)?))),
         Who::Unplaced => Err(Refusal::UnplacedCaller.into()),
-        Who::OneOf(agents) => Err(Refusal::SeveralAgents { agents: agents.clone() }.into()),
+        Who::OneOf { agents, .. } => Err(Refusal::SeveralAgents { agents: agents.clone() }.into()),
     }
 }
 

@@ -19,6 +19,8 @@ const MAIN_ARGUMENTS: &[&str] = &["command", "file_path", "path", "pattern", "qu
 const ARGUMENT_MOST: usize = 60;
 /// The most characters of an activity.
 const ACTIVITY_MOST: usize = 120;
+/// The most characters of a model's name.
+const MODEL_MOST: usize = 120;
 /// The most bytes of an id or a name. A longer one is none: cut, it could be another's.
 const NAME_MOST: usize = 256;
 /// The most bytes of a folder's path.
@@ -95,8 +97,33 @@ fn name(object: &Object<'_>, field: &Field) -> Option<String> {
 }
 
 fn fitting(text: &str) -> Option<String> {
-    let fits = !text.is_empty() && text.len() <= NAME_MOST && !text.contains(char::is_control);
-    fits.then(|| text.to_owned())
+    is_name(text).then(|| text.to_owned())
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= NAME_MOST && !text.contains(char::is_control)
+}
+
+/// An event as a node takes it that was told it: whoever told it need not have been a hook of ours. None when it is of no host that
+/// has hooks, or names a session as no host does. What kind of event it is stands in the host's row.
+pub fn checked(event: Event) -> Option<Event> {
+    let host = hosts::host(&event.host).filter(|host| host.hooks.is_known())?;
+    let row = host.event(&event.event);
+    let ids = [Some(&event.event), event.session.as_ref(), event.sub_agent.as_ref()];
+    if !ids.into_iter().flatten().all(|id| is_name(id)) {
+        return None;
+    }
+    let clean = |text: Option<String>, most| text.map(|text| plain(&text, most)).filter(|text| !text.is_empty());
+    Some(Event {
+        class: row.map_or(EventClass::Other, |row| row.class),
+        folder: event.folder.filter(|folder| is_folder_path(folder.as_bytes())),
+        model: clean(event.model, MODEL_MOST),
+        activity: clean(event.activity, ACTIVITY_MOST),
+        source: event.source.filter(|source| is_name(source)),
+        tool_use: event.tool_use.filter(|id| is_name(id)),
+        takes_context: event.takes_context && row.is_some_and(|row| row.says == Says::Context),
+        ..event
+    })
 }
 
 fn folder(object: &Object<'_>, payload: &Payload, variables: Variables<'_>) -> Option<PathText> {
@@ -248,6 +275,33 @@ mod tests {
     fn a_payload_that_breaks_off_tells_what_came_before() {
         let event = event("claude", "PostToolUse", r#"{"session_id":"s","cwd":"/r","tool_name":"Bash","tool_response":{"stdout":"xxxx"#);
         assert_eq!((event.session.as_deref(), event.activity.as_deref()), (Some("s"), Some("Bash")));
+    }
+
+    #[test]
+    fn c31_of_an_event_that_is_told_to_a_node_no_more_is_taken_than_a_hook_tells() {
+        let json = r#"{"session_id":"s","cwd":"/r","model":"opus","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
+        for host in hosts::all().iter().filter(|host| host.hooks.is_known()) {
+            for row in host.hooks.known().unwrap().events {
+                let Some(parsed) = read(host, row.name, json, NOTHING) else { continue };
+                assert_eq!(checked(parsed.event.clone()), Some(parsed.event), "{} {}", host.id, row.name);
+            }
+        }
+        let good = event("claude", "PostToolUse", json);
+        let bad = |change: fn(&mut Event)| {
+            let mut event = good.clone();
+            change(&mut event);
+            checked(event)
+        };
+        assert_eq!(bad(|it| it.host = "no such host".into()), None);
+        assert_eq!(bad(|it| it.event = "a\nb".into()), None);
+        assert_eq!(bad(|it| it.session = Some("s".repeat(NAME_MOST + 1))), None);
+        assert_eq!(bad(|it| it.sub_agent = Some("\u{1b}[31m".into())), None);
+        let said = bad(|it| (it.class, it.takes_context, it.event) = (EventClass::Start, true, "Stop".into())).unwrap();
+        assert_eq!((said.class, said.takes_context), (EventClass::Stop, false));
+        let long = bad(|it| (it.activity, it.model) = (Some("a\u{1b}b".repeat(200)), Some("m".repeat(200)))).unwrap();
+        assert_eq!(long.activity.map(|it| (it.chars().count(), it.contains(char::is_control))), Some((ACTIVITY_MOST, false)));
+        assert_eq!(long.model.map(|it| it.len()), Some(MODEL_MOST));
+        assert_eq!(bad(|it| it.folder = Some("relative".parse().unwrap())).unwrap().folder, None);
     }
 
     proptest! {

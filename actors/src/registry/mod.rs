@@ -168,7 +168,6 @@ impl Incoming {
         let is_to_be_told = self.tells(agent.is_told);
         let is_unwritten = ctx.roster.see(agent.id, |member| {
             self.sight(&mut member.sighting);
-            member.is_told |= is_to_be_told;
             if !self.starts() {
                 member.before = None;
             }
@@ -212,14 +211,14 @@ impl Incoming {
             seen: ctx.clone(),
             it: self,
         };
-        let (outcome, written) = ctx
+        let (outcome, turn, written) = ctx
             .db
             .write(move |tx| {
                 let outcome = written.write(tx)?;
-                Ok((outcome, written))
+                Ok((outcome, written.seen.roster.turn(), written))
             })
             .await?;
-        Ok(written.note(ctx, outcome))
+        Ok(written.note(ctx, turn, outcome))
     }
 
     /// The agent whose session this one follows in its process. Of several nothing tells which it is, and the end of its session does.

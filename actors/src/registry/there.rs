@@ -101,18 +101,24 @@ async fn end_those_gone(ctx: &Ctx, processes: Vec<(AgentId, ProcessRef)>) -> Res
 /// Ends an agent whose process is gone, unless its session was resumed in another one meanwhile.
 async fn end_of(ctx: &Ctx, agent: AgentId, process: ProcessRef) -> Result<(), Failure> {
     let seen = ctx.roster.get(agent).map(|member| member.sighting.clone());
+    let roster = ctx.roster.clone();
     let ended = ctx.db.write(move |tx| {
+        let turn = roster.turn();
+        if tx.agent(agent)?.is_none_or(|agent| agent.ended.is_some()) {
+            return Ok((vec![agent], turn));
+        }
         if tx.sighting(agent)?.is_none_or(|sighting| sighting.process.as_ref() != Some(&process)) {
-            return Ok(vec![]);
+            return Ok((vec![], turn));
         }
         if let Some(seen) = seen.filter(|seen| seen.process.as_ref() == Some(&process)) {
             tx.note_sighting(agent, &seen)?;
         }
-        Ok(tx.end_agent(agent, &EndHow::Gone)?)
+        Ok((tx.end_agent(agent, &EndHow::Gone)?, turn))
     });
-    for agent in ended.await? {
+    let (ended, turn) = ended.await?;
+    for agent in ended {
         tracing::info!(%agent, "an agent ended: the process of its host is gone");
-        ctx.roster.remove(agent);
+        ctx.roster.end(turn, agent);
     }
     ctx.roster.end_recorded();
     Ok(())

@@ -14,7 +14,7 @@ use super::{Heard, Incoming, whereabouts::Whereabouts};
 use crate::{
     ctx::Ctx,
     env::process::{Life, Processes},
-    roster::{Before, Member},
+    roster::{Before, Member, Turn},
 };
 
 /// An event on its way into the store.
@@ -57,6 +57,11 @@ pub(super) struct There {
 impl Written {
     pub(super) fn write(&self, tx: &mut Tx<'_>) -> Result<Outcome, Failure> {
         let it = &self.it;
+        if let Some(launched) = it.launched
+            && tx.agent(launched)?.is_none_or(|agent| agent.ended.is_some())
+        {
+            return Ok(Outcome::Outlives);
+        }
         let known = self.known(tx)?;
         let record = known.as_ref().map(|(agent, sighting)| {
             let process = sighting.as_ref().and_then(|sighting| sighting.process.as_ref());
@@ -219,7 +224,7 @@ impl Written {
     }
 
     /// Brings what is in memory in line with what was written.
-    pub(super) fn note(self, ctx: &Ctx, outcome: Outcome) -> Option<Heard> {
+    pub(super) fn note(self, ctx: &Ctx, turn: Turn, outcome: Outcome) -> Option<Heard> {
         let there = match outcome {
             Outcome::Nobody | Outcome::Outlives => return None,
             Outcome::Stranger(agent) => {
@@ -228,25 +233,25 @@ impl Written {
                 return None;
             }
             Outcome::Ended(agents) => {
-                agents.iter().for_each(|agent| ctx.roster.remove(*agent));
+                agents.iter().for_each(|agent| ctx.roster.end(turn, *agent));
                 ctx.roster.end_recorded();
                 return None;
             }
             Outcome::There(there) => *there,
         };
         let There { main, sub, sightings, before, ended } = there;
-        ended.iter().for_each(|agent| ctx.roster.remove(*agent));
+        ended.iter().for_each(|agent| ctx.roster.end(turn, *agent));
         let agent = sub.as_ref().map_or(main.id, |sub| sub.id);
         let mut before = before;
         for (record, (_, sighting)) in [Some(main), sub].into_iter().flatten().zip(sightings) {
-            self.enlist(ctx, &record, sighting, before.take());
+            self.enlist(ctx, turn, &record, sighting, before.take());
         }
         let member = ctx.roster.get(agent)?;
         tracing::info!(%agent, host = member.host, place = ?member.place, "an agent is there");
         Some(self.it.see(ctx, &member))
     }
 
-    fn enlist(&self, ctx: &Ctx, record: &Agent, sighting: Sighting, before: Option<Box<Before>>) {
+    fn enlist(&self, ctx: &Ctx, turn: Turn, record: &Agent, sighting: Sighting, before: Option<Box<Before>>) {
         let known = ctx.roster.get(record.id);
         let is_the_one = record.session.as_ref().is_some_and(|session| session.sub_agent == self.it.event.sub_agent);
         let tells = known.is_none() || (is_the_one && self.whereabouts.folder.is_some());
@@ -261,7 +266,7 @@ impl Written {
             before: before.or_else(|| known.as_ref().and_then(|known| known.before.clone())),
             ..Member::of(record, Some(sighting))
         };
-        ctx.roster.insert(member);
+        ctx.roster.register(turn, member);
     }
 }
 

@@ -87,6 +87,28 @@ async fn a_session_whose_start_could_not_be_answered_is_told_at_its_first_event_
 }
 
 #[tokio::test]
+async fn b07_what_an_agent_is_told_by_a_hook_that_was_killed_is_told_again() {
+    let world = World::new().await;
+    let (hook, folder) = (world.host(100), world.folder("app"));
+    assert!(world.hook_that_ends(hook, start("s", "startup", &folder)).await.confirm);
+    assert!(world.hook_that_ends(hook, event(EventClass::Prompt, "s", &folder)).await.context.is_some());
+    assert!(world.hook(hook, event(EventClass::Tool, "s", &folder)).await.context.is_some());
+    assert!(world.hook(hook, event(EventClass::Tool, "s", &folder)).await.context.is_none());
+}
+
+#[tokio::test]
+async fn c31_what_is_of_no_host_registers_nobody() {
+    let world = World::new().await;
+    let (hook, folder) = (world.host(100), world.folder("app"));
+    let stranger = Event { host: "no such host".into(), ..start("s", "startup", &folder) };
+    assert_eq!(world.hook(hook, stranger.clone()).await, Default::default());
+    keep(&world, 1, Timestamp::from_ms(1), 100, stranger);
+    let _ = world.hook(hook, Event { activity: Some("x\u{1b}".repeat(200)), ..event(EventClass::Tool, "s", &folder) }).await;
+    let there = only(&world, true).await;
+    assert_eq!(there.activity.map(|it| it.contains(char::is_control)), Some(false));
+}
+
+#[tokio::test]
 async fn stop_means_that_it_waits_at_its_prompt_and_is_answered_with_nothing() {
     let world = World::new().await;
     let (hook, folder) = (world.host(100), world.folder("app"));

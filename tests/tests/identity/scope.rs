@@ -153,3 +153,20 @@ async fn what_one_sent_is_asked_for_without_a_mailbox_and_without_what_is_unread
     }
     assert!(world.ask(PERSON, Inbox { sent: true, ..Inbox::default() }).await.unwrap().messages.is_empty());
 }
+
+#[tokio::test]
+async fn g01_one_of_several_agents_sees_what_is_theirs_and_no_more() {
+    let world = World::new().await;
+    let (hook, folder) = (world.host(100), world.folder("app"));
+    world.ask(PERSON, workspace::Create { folder: Some(folder.as_path().into()), ..named("app") }).await.unwrap();
+    for session in ["one", "two"] {
+        let _ = world.hook(hook, event(EventClass::Start, session, &folder)).await;
+    }
+    place_with_secrets(&world).await;
+    let list = |place: &str| task::List { workspace: Some(PlaceRef(place.into())), ..task::List::default() };
+    assert_eq!(world.ask(hook, list("app")).await.unwrap().tasks.len(), 0);
+    let refused = world.ask(hook, list("other")).await;
+    assert!(matches!(refused, Err(Failed::Refused(refusal)) if matches!(*refusal, Refusal::SeveralAgents { .. })));
+    let places = world.ask(hook, workspace::List { all: true }).await.unwrap();
+    assert_eq!(places.workspaces.len(), 1);
+}

@@ -31,7 +31,7 @@ use frith_actors::{
     node::{self, Node},
 };
 use frith_net::key::MachineKey;
-use frith_store::{error::StoreError, id::CallId, model::HostSession, refusal::Refusal, text::PathText, time::Timestamp};
+use frith_store::{error::StoreError, hosts, id::CallId, model::HostSession, refusal::Refusal, text::PathText, time::Timestamp};
 use frith_tests::wait::PATIENCE;
 use tempfile::TempDir;
 use tokio::{
@@ -233,6 +233,10 @@ impl World {
     /// # Errors
     /// The refusal, or what broke.
     pub async fn answer(&self, pid: u32, folder: &Path, claims: Claims, operation: Operation) -> Result<Vec<u8>, Failed> {
+        self.answer_to(pid, folder, claims, operation, true).await
+    }
+
+    async fn answer_to(&self, pid: u32, folder: &Path, claims: Claims, operation: Operation, stays: bool) -> Result<Vec<u8>, Failed> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         let call = u128::from(number.unsigned_abs()).to_be_bytes();
         let folder = Some(PathText::from(folder));
@@ -241,7 +245,7 @@ impl World {
         match self.node.as_ref().expect("a world has a node").answer(Some(pid), envelope, progress).await? {
             Answer::Reply(reply) | Answer::Terminal { reply, .. } => Ok(reply),
             Answer::Handing { reply, handed } => {
-                handed.written(true).await;
+                handed.written(stays).await;
                 Ok(reply)
             }
         }
@@ -253,6 +257,15 @@ impl World {
     /// Something broke.
     pub async fn hook(&self, pid: u32, event: Event) -> Noted {
         self.ask(pid, event).await.expect("a hook is always answered")
+    }
+
+    /// The same for a hook that is gone before it hands on what it is told.
+    ///
+    /// # Panics
+    /// Something broke.
+    pub async fn hook_that_ends(&self, pid: u32, event: Event) -> Noted {
+        let told = self.answer_to(pid, Path::new("/"), Claims::default(), event.into(), false).await;
+        postcard::from_bytes(&told.expect("a hook is always answered")).expect("a reply can be read")
     }
 
     /// Links an MCP process.
@@ -321,10 +334,12 @@ async fn start(folder: &TempDir, processes: &Table, clock: &Clock, config: &Node
 
 /// An event of a session of `claude`, in a folder.
 pub fn event(class: EventClass, session: &str, folder: &Path) -> Event {
+    let hooks = hosts::host("claude").and_then(|host| host.hooks.known());
+    let name = hooks.and_then(|hooks| hooks.events.iter().find(|event| event.class == class)).map(|event| event.name);
     Event {
         host: "claude".into(),
         class,
-        event: format!("{class:?}"),
+        event: name.unwrap_or("SomethingElse").into(),
         session: Some(session.into()),
         sub_agent: None,
         folder: Some(PathText::from(folder)),
