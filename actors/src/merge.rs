@@ -13,7 +13,7 @@ use frith_store::{
     model::{Agent, By, Checkout, CheckoutKind, Counts, Place, ProcessRef, Status},
     refusal::Refusal,
     rules::{
-        merge::{Foreign, MergePlan, can_merge, opened_meanwhile},
+        merge::{Foreign, MergePlan, Strangers, after_the_stop, can_merge, is_stranger_in},
         named,
         seat::can_decide,
     },
@@ -207,7 +207,10 @@ fn decide(view: &View<'_>, here: MachineId, fork: PlaceId, foreign: Option<&Fore
     let decides = can_decide(&place, here)?;
     let unfinished = view.tasks(fork, &Status::UNFINISHED)?;
     let agent: Option<Agent> = view.agent_in(fork)?;
-    Ok(can_merge(&place, parent.as_ref(), decides, &unfinished, agent.as_ref(), foreign, view.checkouts(fork)?)?)
+    let mut agents = view.live_agents()?;
+    agents.retain(|agent| is_stranger_in(agent, fork));
+    let strangers = Strangers { agents: &agents, process: foreign };
+    Ok(can_merge(&place, parent.as_ref(), decides, &unfinished, agent.as_ref(), strangers, view.checkouts(fork)?)?)
 }
 
 /// A process in the fork's folder that no launch started: an agent of a kind this machine knows, or, when the folder is
@@ -315,7 +318,7 @@ async fn commit(ctx: &Ctx, asked: &Asked, stopped: bool, seen: Option<FolderStat
     let (here, fork, by) = (ctx.db.store().machine(), asked.fork, asked.by.clone());
     let committed = ctx.db.write(move |tx| {
         let plan = decide(tx, here, fork, None).map_err(|failure| match failure {
-            Failure::Refused(refusal) if stopped => Failure::from(opened_meanwhile(*refusal)),
+            Failure::Refused(refusal) if stopped => Failure::from(after_the_stop(*refusal)),
             other => other,
         })?;
         if let Some(agent) = plan.stops() {

@@ -109,6 +109,16 @@ pub struct PlaceNamed {
     pub name: String,
 }
 
+/// An agent that stands in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentNamed {
+    /// Its id.
+    pub id: AgentId,
+    /// The host it is a session of.
+    pub host: String,
+}
+
 /// Why a name is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -490,6 +500,9 @@ pub enum Refusal {
     /// What one sent was asked for together with a mailbox, or with what is unread.
     #[error("the messages that one sent are of no mailbox, and are listed whether read or not")]
     SentAlone,
+    /// Agents that frith did not launch work in the fork.
+    #[error("{}, which frith did not launch, work{} in fork `{}`{}", agents_named(agents), if agents.len() == 1 { "s" } else { "" }, fork.name, if *stopped { "; the fork's own agent was stopped, and the fork stays" } else { "" })]
+    ForeignAgents { fork: PlaceNamed, agents: Vec<AgentNamed>, stopped: bool },
 }
 
 impl From<ScheduleFault> for Refusal {
@@ -536,6 +549,11 @@ fn count(number: usize, noun: &str) -> String {
 
 fn names(places: &[PlaceNamed]) -> String {
     places.iter().map(|place| format!("`{}`", place.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn agents_named(agents: &[AgentNamed]) -> String {
+    let named = agents.iter().map(|agent| format!("{} ({})", agent.id.short(), agent.host)).collect::<Vec<_>>().join(", ");
+    format!("agent{} {named}", if agents.len() == 1 { "" } else { "s" })
 }
 
 fn short_ids(agents: &[AgentId]) -> String {

@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use frith_tests::{Run, Sandbox, wait_for};
+use frith_tests::{Host, Run, Sandbox, wait_for};
 
 /// Refusals that other tests show, or that one machine in one version cannot be brought to.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -24,6 +24,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("StoppedBeforeStart", "below, stopped while its folder is made"),
     ("Busy", "below, asked while a folder is made"),
     ("ForeignProcess", "below, with a process in the folder"),
+    ("ForeignAgents", "below, with a session in the fork"),
     ("StandsInFolder", "below, from within the folder"),
     ("ProjectFile", "cli_forks: a repository that commits one"),
     ("NotStarted", "a process that cannot be started although its command was found a moment before"),
@@ -213,6 +214,24 @@ fn a_merge_is_refused_while_somebody_else_works_in_the_folder() {
     let within = sandbox.call(["fork", "merge", "side", "--delete-folder", "--yes"]).dir(&folder).run().ends_with(1);
     insta::assert_snapshot!(sandbox.transcript([&by_hand, &other, &within]));
     let _ = sandbox.frith(["fork", "merge", "side", "--delete-folder", "--yes"]).ok();
+}
+
+/// A session that somebody started in the fork's folder counts, whatever its process is called, and so it does for a dry run.
+#[test]
+fn a_merge_is_refused_while_an_agent_works_there_that_frith_did_not_launch() {
+    let sandbox = machine();
+    let _ = sandbox.frith(["agents", "launch", "side", "--kind", "idle"]).ok();
+    let folder = sandbox.show_place("side")["folder"].as_str().unwrap().to_owned();
+    let mut claude = Host::begun(&sandbox, "claude", Path::new(&folder));
+    let id = claude.id();
+    let dry = sandbox.frith(["fork", "merge", "side", "--dry-run"]).ends_with(1);
+    let refused = sandbox.frith(["fork", "merge", "side", "--yes"]).ends_with(1);
+    assert_ne!(sandbox.show_place("side")["agent"], serde_json::Value::Null, "nobody was stopped");
+    let _ = claude.end_session().ok();
+    let ended = || sandbox.frith(["agents", "show", &id]).ok().stdout.contains("session over").then_some(());
+    wait_for("the session is over", ended);
+    let merged = sandbox.frith(["fork", "merge", "side", "--yes"]).ok();
+    insta::assert_snapshot!(sandbox.transcript([&dry, &refused, &merged]));
 }
 
 /// The repository's own hook makes the folder's making last as long as the test wants.

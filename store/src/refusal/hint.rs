@@ -182,6 +182,10 @@ impl Refusal {
             }
             Self::StandsInFolder { .. } => "leave it first: `cd`".into(),
             Self::ForeignProcess { pid, .. } => format!("end process {pid} first"),
+            Self::ForeignAgents { agents, .. } => {
+                let whose = if agents.len() == 1 { "its session" } else { "their sessions" };
+                format!("end {whose} first; `frith agents show {}` tells where it runs", agents.first()?.id.short())
+            }
             Self::StillStopping { .. } | Self::Busy { .. } | Self::Stale => "run it again in a moment".into(),
             Self::HomeAway { .. } => "bring that machine back, or fork the parent and work there".into(),
             Self::OutsidePlace { .. } => "ask a person, or an agent of the supervisor workspace".into(),
