@@ -301,7 +301,7 @@ fn from_others(view: &View<'_>, places: &[PlaceId], agent: AgentId) -> Result<u6
     for place in places {
         view.each_mail_in(&Recipient::Place(*place), Stage::Waiting, &mut |placed| {
             others += u64::from(placed.mail.from != By::Agent(agent));
-            true
+            Ok(true)
         })?;
     }
     Ok(others)

@@ -201,6 +201,32 @@ fn c07_mail_of_an_agent_that_ended_passes_on_with_its_ids_and_names_whom_it_was_
     insta::assert_snapshot!(sandbox.transcript([&sent, &alone, &refused, &read, &states]));
 }
 
+/// What is left by a session that was cleared is for the one that follows it, and not for another that works beside it.
+#[test]
+fn c07_mail_of_a_cleared_session_is_for_the_one_that_follows_and_nobody_beside_it() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.workspace("app");
+    let mut codex = Host::begun(&sandbox, "codex", &repo);
+    let mut claude = Host::begun(&sandbox, "claude", &repo);
+    let first = claude.id();
+    let _ = sandbox.frith(["agents", "send", &first[..8], "the build is red"]).ok();
+    let _ = claude.hook("SessionEnd", serde_json::json!({ "reason": "clear" })).ok();
+    sandbox.wait_for_presence(&first, "ended");
+    assert_eq!(texts(codex.frith(["agents", "inbox", "--json"])), [""; 0], "nor while nobody followed");
+    claude.session = "after-clear".into();
+    let _ = claude.begin_as("clear").ok();
+    let second = wait_for("the new session is known", || {
+        let who = claude.frith(["agents", "whoami", "--quiet"]);
+        (who.code == 0).then(|| who.id())
+    });
+    assert_ne!(first, second);
+    let told = codex.prompt().ok();
+    assert!(!told.stdout.contains("red"), "{}", told.transcript());
+    assert_eq!(texts(codex.frith(["agents", "inbox", "--json"])), [""; 0]);
+    let read = claude.frith(["agents", "inbox"]).ok();
+    insta::assert_snapshot!(sandbox.transcript([&read]));
+}
+
 #[test]
 fn a_message_to_all_goes_to_the_live_agents_of_the_repository() {
     let sandbox = Sandbox::new();

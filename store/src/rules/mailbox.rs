@@ -43,6 +43,12 @@ pub fn may_take(agent: &Agent, launched_there: Option<AgentId>) -> bool {
     agent.ended.is_none() && agent.parent.is_none() && agent.place.is_some() && launched_there.is_none_or(|launched| launched == agent.id)
 }
 
+/// Whether an agent may have what was sent to one that ended: it is the next of the place only if it started when that one had
+/// ended, or was launched there. One that worked beside it all the time is somebody else.
+pub fn follows(agent: &Agent, ended: &Agent, launched_there: Option<AgentId>) -> bool {
+    launched_there == Some(agent.id) || ended.ended.as_ref().is_none_or(|end| agent.started >= end.at)
+}
+
 fn unread_with(to: &Recipient, events: &[MailEvent], agent: Option<&Agent>) -> (Recipient, Option<AgentId>) {
     let ended = agent.filter(|agent| agent.ended.is_some());
     match to {
@@ -181,5 +187,15 @@ mod tests {
         assert!(!may_take(&agent(2, true), None), "ended");
         assert!(!may_take(&Agent { parent: Some(a()), ..other.clone() }, None), "a sub-agent");
         assert!(!may_take(&Agent { place: None, ..other }, None));
+    }
+
+    #[test]
+    fn what_an_ended_agent_left_is_for_one_that_came_after_it_or_was_launched_there() {
+        let left = agent(1, true);
+        let started = |n, ms| Agent { launch: None, started: Timestamp::from_ms(ms), ..agent(n, false) };
+        assert!(!follows(&started(2, 49), &left, None), "it worked beside it");
+        assert!(follows(&started(2, 50), &left, None), "it began as the other ended");
+        assert!(follows(&started(2, 49), &left, Some(b())), "it was launched there");
+        assert!(!follows(&started(3, 49), &left, Some(b())));
     }
 }

@@ -5,9 +5,9 @@ use super::{Space, View};
 use crate::{
     error::StoreError,
     id::{AgentId, MachineId, MessageId, PlaceId},
-    model::{By, Mail, MailCounts, MailEvent, OutboxEntry, Recipient, Stage, Standing},
+    model::{Agent, By, Mail, MailCounts, MailEvent, OutboxEntry, Recipient, Stage, Standing},
     rows::{Key, Scan, Table, decode, get_as, scan_prefix},
-    rules::mailbox::may_take,
+    rules::mailbox::{follows, may_take},
     time::Timestamp,
 };
 
@@ -18,6 +18,15 @@ pub struct Placed {
     pub mail: Mail,
     /// Where it is, and how far.
     pub at: Standing,
+}
+
+/// An agent that may take over what waits for whoever works in its place.
+struct Taker {
+    agent: Agent,
+    /// The agent that was launched there.
+    launched: Option<AgentId>,
+    /// Where it waits.
+    places: Vec<PlaceId>,
 }
 
 /// By what messages are sorted everywhere: when they were sent, and of one machine always as they were.
@@ -123,11 +132,16 @@ impl View<'_> {
     /// Each message of a mailbox that is at one stage, oldest first; `take` says whether more are wanted.
     ///
     /// # Errors
-    /// The rows cannot be read.
-    pub fn each_mail_in(&self, whose: &Recipient, stage: Stage, take: &mut dyn FnMut(Placed) -> bool) -> Result<(), StoreError> {
+    /// The rows cannot be read, or what `take` says.
+    pub fn each_mail_in(
+        &self,
+        whose: &Recipient,
+        stage: Stage,
+        take: &mut dyn FnMut(Placed) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
         for rest in self.keys(&whose_key(Space::Mailbox, whose).byte(stage as u8))? {
             if let Some(placed) = entry_at_end(&rest).map(|entry| self.readable(entry)).transpose()?.flatten()
-                && !take(placed)
+                && !take(placed)?
             {
                 break;
             }
@@ -167,21 +181,37 @@ impl View<'_> {
     /// # Errors
     /// The rows cannot be read.
     pub fn may_have_mail_to_take(&self, agent: AgentId, looked_at: usize) -> Result<bool, StoreError> {
-        for place in self.places_to_take_from(agent)? {
-            let first = self.mail_in(&Recipient::Place(place), Stage::Waiting, looked_at)?;
-            if first.len() >= looked_at || first.iter().any(|placed| placed.mail.from != By::Agent(agent)) {
+        let Some(taker) = self.taker(agent)? else { return Ok(false) };
+        for place in &taker.places {
+            let first = self.mail_in(&Recipient::Place(*place), Stage::Waiting, looked_at)?;
+            if first.len() >= looked_at {
                 return Ok(true);
+            }
+            for placed in &first {
+                if self.is_for(&taker, placed)? {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
     }
 
-    /// The places from which an agent may take over what waits for whoever works there.
-    fn places_to_take_from(&self, agent: AgentId) -> Result<Vec<PlaceId>, StoreError> {
-        let Some(record) = self.agent(agent)? else { return Ok(Vec::new()) };
-        let Some(place) = record.place.map(|place| self.resolve(place)).transpose()? else { return Ok(Vec::new()) };
+    /// An agent that may take over what waits for whoever works in its place; none when it may not.
+    fn taker(&self, agent: AgentId) -> Result<Option<Taker>, StoreError> {
+        let Some(record) = self.agent(agent)? else { return Ok(None) };
+        let Some(place) = record.place.map(|place| self.resolve(place)).transpose()? else { return Ok(None) };
         let launched = self.agent_in(place)?.map(|launched| launched.id);
-        if may_take(&record, launched) { self.mail_places(place) } else { Ok(Vec::new()) }
+        let places = if may_take(&record, launched) { self.mail_places(place)? } else { return Ok(None) };
+        Ok(Some(Taker { agent: record, launched, places }))
+    }
+
+    /// Whether an agent may have this one of those that wait in its place.
+    fn is_for(&self, taker: &Taker, placed: &Placed) -> Result<bool, StoreError> {
+        if placed.mail.from == By::Agent(taker.agent.id) {
+            return Ok(false);
+        }
+        let Recipient::Agent(before) = placed.mail.to else { return Ok(true) };
+        Ok(self.agent(before)?.is_none_or(|before| follows(&taker.agent, &before, taker.launched)))
     }
 
     /// The place and the forks that were merged into it: wherever mail waits for whoever works there.
@@ -194,20 +224,22 @@ impl View<'_> {
     }
 
     /// What an agent may take over of what waits for whoever works in its place, oldest first and up to `most`, where `wanted` says
-    /// so: neither what it sent itself nor anything while another is to have it.
+    /// so: neither what it sent itself, nor what was sent to one that ended after it had started, nor anything while another is to
+    /// have it.
     ///
     /// # Errors
     /// The rows cannot be read.
     pub fn mail_to_take(&self, agent: AgentId, most: usize, wanted: &dyn Fn(&Placed) -> bool) -> Result<Vec<Placed>, StoreError> {
+        let Some(taker) = self.taker(agent)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for place in self.places_to_take_from(agent)?.into_iter().filter(|_| most > 0) {
+        for place in &taker.places {
             let mut left = most;
-            self.each_mail_in(&Recipient::Place(place), Stage::Waiting, &mut |placed| {
-                if placed.mail.from != By::Agent(agent) && wanted(&placed) {
+            self.each_mail_in(&Recipient::Place(*place), Stage::Waiting, &mut |placed| {
+                if wanted(&placed) && self.is_for(&taker, &placed)? {
                     found.push(placed);
                     left -= 1;
                 }
-                left > 0
+                Ok(left > 0)
             })?;
         }
         found.sort_by_key(Placed::order);
