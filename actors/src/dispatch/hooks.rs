@@ -96,10 +96,11 @@ fn names_shell_file(event: &Event) -> bool {
 }
 
 /// What an agent is told as it starts. It stays the same byte for byte but for the id, so that hosts' caches of prompts hold.
+/// It names what there is in every agent's shell, and in a place the tasks.
 fn introduction(heard: &Heard) -> String {
-    let tasks = if heard.place.is_some() { ", task_* (the tasks of this place)" } else { "" };
+    let tasks = if heard.place.is_some() { ", `frith task next|show|reply|status` (the tasks of this place)" } else { "" };
     format!(
-        "You are agent {} in frith. Tools: agent_* (other agents and messages), worktree_* (worktrees){tasks}. agent_inbox reads your messages.",
+        "You are agent {} in frith. In your shell: `frith agents sessions|send` (other agents and messages){tasks}. `frith agents inbox` reads your messages.",
         heard.agent
     )
 }
