@@ -2,6 +2,7 @@
 //!
 //! Each side is told as a list of facts, by names of their own; what one side alone knows is a difference.
 
+mod entering;
 mod from_file;
 mod from_row;
 
@@ -189,6 +190,21 @@ fn the_page_of_hosts_is_current() {
     assert!(found == wanted, "`docs/hosts.md` is not what the rows say; `FRITH_WRITE_GOLDEN=1 cargo test --test hosts` writes it");
 }
 
+/// The block that README shows to be pasted is what the row of that host says.
+#[test]
+fn the_entries_that_readme_shows_are_current() {
+    let page = root().join("README.md");
+    let readme = std::fs::read_to_string(&page).expect("the file is kept in the project");
+    let (before, rest) = readme.split_once("```json\n").expect("there is a block");
+    let (shown, after) = rest.split_once("```\n").expect("the block ends");
+    let wanted = entering::whole(hosts::host("claude").expect("a host is known"));
+    if std::env::var_os("FRITH_WRITE_GOLDEN").is_some() {
+        return std::fs::write(&page, format!("{before}```json\n{wanted}```\n{after}")).unwrap();
+    }
+    assert!(serde_json::from_str::<Json>(shown).is_ok(), "it is to be pasted");
+    assert_eq!(shown, wanted);
+}
+
 fn page_of_hosts() -> String {
     let mut page = String::from(
         "# Hosts\n\nWhat is known of each host, printed from the rows in `store/src/hosts/`; a test keeps it current. \"none\": there is no such thing; \
@@ -199,9 +215,10 @@ fn page_of_hosts() -> String {
         let cells = [agents_cell(host), hooks_cell(host), files_cell(host), session_cell(host), pool_cell(host)];
         writeln!(page, "| `{}` | {} | {} |", host.id, host.name, cells.join(" | ")).expect("a text takes what is written");
     }
+    page.push_str(&entering::section(hosts::all().iter().copied()));
     page.push_str(
-        "\n## Events\n\nWhat each event of a host means to us, and whether context for the model may be answered to it. Installed are those with a tick.\n\n\
-         | host | event | means | context | installed |\n|---|---|---|---|---|\n",
+        "\n## Events\n\nWhat each event of a host means to us, and whether context for the model may be answered to it. To be entered are those with a tick.\n\n\
+         | host | event | means | context | to enter |\n|---|---|---|---|---|\n",
     );
     for host in hosts::all() {
         for event in host.hooks.known().map_or(&[][..], |hooks| hooks.events) {
@@ -237,7 +254,7 @@ fn agents_cell(host: &Host) -> String {
 }
 
 fn hooks_cell(host: &Host) -> String {
-    cell(&host.hooks, |hooks| if hooks.installed { "installed" } else { "not installed" }.into())
+    cell(&host.hooks, |hooks| if hooks.installed { "to enter" } else { "not used" }.into())
 }
 
 fn files_cell(host: &Host) -> String {
