@@ -159,6 +159,8 @@ pub fn quickstart(reply: &Quickstarted, paper: &mut Paper) {
     for command in &reply.next {
         paper.line(format!("  {command}"));
     }
+    paper.gap();
+    paper.line("An agent that you start yourself joins through its hooks: docs/hosts.md");
     if reply.kinds.is_empty() {
         paper.gap();
         paper.line("Any command can be an agent: frith config set launch.<name>.command '[\"<your agent command>\"]'");
