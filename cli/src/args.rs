@@ -102,7 +102,7 @@ pub enum Command {
     /// Run by a host at its events: tells the node, and the host what its agent is to know.
     #[command(
         long_about = "Tell the node of an event of a host, and the host what its agent is to know.\n\nA host runs this by itself: it writes one JSON object to standard input and reads one from standard output. Whatever happens, this exits with 0 within 200 milliseconds, writes nothing else and starts no node; an event that no node hears is kept for the next one.",
-        after_help = "Example:\n  echo '{\"session_id\":\"1\",\"cwd\":\"/tmp\"}' | frith hook SessionStart --host claude"
+        after_help = "Example, as it is entered into the settings of claude, once for each event (`docs/hosts.md` has the others):\n  \"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"frith hook SessionStart --host claude\"}]}]\n\nThis is no line for a shell: a session is known by the process of its host above the hook."
     )]
     Hook(Hook),
     /// Workspaces: one queue of tasks, one agent, one folder.
