@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{
     ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser},
+    error::{ContextKind, ContextValue, ErrorKind},
 };
 use frith_actors::api::{agents, attachment, fork, memory, node, site, skill, task, workspace};
 use frith_store::{
@@ -514,8 +515,24 @@ pub struct Man {
 /// # Errors
 /// [`Failure::CommandLine`], which is also how help and version are asked for.
 pub fn read(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Line, Failure> {
-    let matches = command().try_get_matches_from(words)?;
+    let words: Vec<_> = words.into_iter().collect();
+    let matches = command().try_get_matches_from(&words).map_err(|error| with_usage(error, &words))?;
     Ok(Line::from_arg_matches(&matches)?)
+}
+
+/// The same error, which says of which command a value is wrong: the parser leaves that out.
+fn with_usage(mut error: clap::Error, words: &[std::ffi::OsString]) -> clap::Error {
+    if error.kind() == ErrorKind::ValueValidation {
+        let (mut usage, mut at) = ("Usage: frith".to_owned(), &command());
+        for word in words.iter().skip(1) {
+            if let Some(below) = at.find_subcommand(word) {
+                usage.extend([" ", below.get_name()]);
+                at = below;
+            }
+        }
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage.into()));
+    }
+    error
 }
 
 /// The whole command line as data, for manual pages and completions.

@@ -147,6 +147,8 @@ impl Paper {
 const GAP: u16 = 2;
 /// What a column that may be cut keeps as long as others can go.
 const DECENT: u16 = 20;
+/// What no cell has in it.
+const NO_BLANK: char = '\0';
 /// The columns that go on a narrow terminal, the least important first.
 const EXPENDABLE: [&str; 9] = ["CHANGED", "TIME ZONE", "LAST RUN", "FOLDER", "WATCHED BY", "STARTED", "AGENT", "WITH", "TASKS"];
 /// What is never cut, besides the first column.
@@ -156,6 +158,8 @@ const WHOLE: [&str; 1] = ["STATUS"];
 fn drawn(head: &[&str], rows: &[Vec<String>], columns: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_truncation_indicator("…");
+    // What does not fit is cut wherever it ends: back to the last blank, hardly anything would be left of a command with few of them.
+    table.set_delimiter(NO_BLANK);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(columns.iter().map(|at| head[*at]));
     for row in rows {
@@ -305,7 +309,7 @@ mod tests {
         );
         insta::assert_snapshot!(paper.text(), @r"
         ID        STATUS      TITLE
-        0a1b2c3d  notstarted  A title that is…
+        0a1b2c3d  notstarted  A title that is t…
         ffffffff  notstarted  Short
         ");
     }
