@@ -227,7 +227,7 @@ impl Call<'_> {
 
     async fn of_node(self, operation: Operation) -> Result<Answer, Failed> {
         match operation {
-            Operation::NodeStatus(_) => reply(&status::status(self.node).await?),
+            Operation::NodeStatus(_) => reply(&status::status(self.node, &self.caller).await?),
             Operation::NodeDown(_) => reply(&status::down(self.node).await?),
             Operation::NodeCheck(_) => reply(&status::check(self.node).await?),
             Operation::NodeBackup(request) => reply(&backup::back_up(self.node, request, self.caller.folder, self.progress).await?),

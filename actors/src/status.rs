@@ -11,6 +11,7 @@ use crate::{
         node::{Checked, NodeStatus, Peer, Stopped},
     },
     call::Failed,
+    caller::Caller,
     env::world::blocking,
     handlers,
     machine::MachineMsg,
@@ -18,14 +19,14 @@ use crate::{
     terminals::{self, Terminals},
 };
 
-/// Version, machine, agents, store and troubles.
+/// Version, machine, agents, store, troubles, and how much mail the one who asks has not read.
 ///
 /// # Errors
 /// The store broke.
-pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
-    let (ctx, here) = (node.ctx(), node.here());
+pub async fn status(node: &Node, caller: &Caller) -> Result<NodeStatus, Failed> {
+    let (ctx, here, caller) = (node.ctx(), node.here(), caller.clone());
     let eyes = ctx.eyes();
-    let (agents, places, name, team, peers, unsent) = ctx
+    let (agents, places, name, team, peers, unsent, unread) = ctx
         .db
         .read(move |view| {
             let agents = handlers::agents::list(view, &Sessions::default(), &eyes)?.agents;
@@ -33,7 +34,10 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
             let members = view.members()?.into_iter().filter(|machine| machine.id != here);
             let peers = members.map(|machine| Peer { machine: machine.id, name: machine.name }).collect();
             let (name, unsent) = (view.machine(here)?.map(|machine| machine.name).unwrap_or_default(), view.held_messages()?.len() as u64);
-            Ok((agents, places, name, view.team()?, peers, unsent))
+            // Who cannot be told has no mailbox, and is told of the node all the same.
+            let own = handlers::mail::own_mailbox(view, &caller).ok();
+            let unread = own.map(|mailbox| view.mail_counts(&mailbox.into())).transpose()?.map_or(0, |counts| counts.unread());
+            Ok((agents, places, name, view.team()?, peers, unsent, unread))
         })
         .await?;
     let stats = ctx.db.store().stats()?;
@@ -64,6 +68,7 @@ pub async fn status(node: &Node) -> Result<NodeStatus, Failed> {
         next_run,
         store_given_back: stats.given_back,
         unsent,
+        unread,
     })
 }
 

@@ -490,6 +490,7 @@ mod tests {
             next_run: Some(ago(-90)),
             store_given_back: 20 << 20,
             unsent: 1,
+            unread: 2,
         };
         let up = Shown { node: up, service: Some("/home/ada/.config/systemd/user/frith.service".parse().unwrap()) };
         insta::assert_snapshot!("status", drawn(Some(110), |paper| status(&up, paper)));

@@ -69,10 +69,13 @@ fn c10_messages_that_nobody_could_take_stay_unread() {
     drop(reads);
     let mut deaf = sandbox.call(["agents", "inbox", "--json"]).into_command();
     let _ = deaf.stdin(Stdio::null()).stdout(Stdio::from(writes)).stderr(Stdio::null()).status().unwrap();
+    let status = sandbox.frith(["status"]).ok();
+    assert!(status.stdout.contains("1 unread: frith agents inbox\n"), "{}", status.transcript());
     let unread = sandbox.frith(["agents", "inbox", "--unread"]).ok();
     assert!(unread.stdout.contains("> the review is done\n"), "{}", unread.transcript());
     let none = sandbox.frith(["agents", "inbox", "--unread"]).ok();
     assert_eq!(none.stdout, "no unread message\n");
+    assert!(!sandbox.frith(["status"]).ok().stdout.contains("unread"));
 }
 
 /// Ids say nothing of what was written, so nobody has read it.

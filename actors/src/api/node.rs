@@ -111,6 +111,8 @@ pub struct NodeStatus {
     pub store_given_back: u64,
     /// How many messages are held back and not sent yet.
     pub unsent: u64,
+    /// How many messages wait for the one who asks, unread.
+    pub unread: u64,
 }
 
 /// Another machine of the team.

@@ -34,6 +34,7 @@ pub fn status(shown: &Shown, paper: &mut Paper) {
         ("places", reply.places.to_string()),
         ("schedules", schedules(reply, paper)),
         ("unsent", unsent(reply)),
+        ("mail", mail(reply)),
         ("store", store(reply)),
     ]);
     for info in reply.agents.iter().filter(|info| info.attention == Some(Attention::NeedsPerson)) {
@@ -58,6 +59,10 @@ fn agents_here(reply: &NodeStatus) -> String {
 
 fn unsent(reply: &NodeStatus) -> String {
     if reply.unsent == 0 { String::new() } else { format!("{}, held back", count(reply.unsent, "message")) }
+}
+
+fn mail(reply: &NodeStatus) -> String {
+    if reply.unread == 0 { String::new() } else { format!("{} unread: frith agents inbox", reply.unread) }
 }
 
 fn store(reply: &NodeStatus) -> String {
