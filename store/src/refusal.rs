@@ -10,7 +10,7 @@ mod shared;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{AgentId, MIN_PREFIX, MachineId, PlaceId, TaskId},
+    id::{AgentId, MIN_PREFIX, MachineId, MessageId, PlaceId, TaskId},
     model::Status,
     schedule::ScheduleFault,
     text::PathText,
@@ -503,6 +503,9 @@ pub enum Refusal {
     /// Agents that frith did not launch work in the fork.
     #[error("{}, which frith did not launch, work{} in fork `{}`{}", agents_named(agents), if agents.len() == 1 { "s" } else { "" }, fork.name, if *stopped { "; the fork's own agent was stopped, and the fork stays" } else { "" })]
     ForeignAgents { fork: PlaceNamed, agents: Vec<AgentNamed>, stopped: bool },
+    /// A message is on its way, or there, and is not held back.
+    #[error("message {} to {recipient} was sent and cannot be taken back", message.short())]
+    MessageSent { message: MessageId, recipient: String },
 }
 
 impl From<ScheduleFault> for Refusal {

@@ -31,7 +31,7 @@ fn c20_what_cannot_be_sent_or_read_says_why_and_a_slash_behind_a_name_loses_noth
     let sandbox = Sandbox::new();
     let _ = sandbox.workspace("app");
     let long = "ü".repeat(2_049);
-    let _ = sandbox.frith(["agents", "send", "app", &"ü".repeat(2_048)]).ok();
+    let known = sandbox.frith(["agents", "send", "app", &"ü".repeat(2_048), "--quiet"]).ok().id();
     let refused: &[&[&str]] = &[
         &["agents", "send", "app", &long],
         &["agents", "send", "app", "\u{7} \n"],
@@ -44,7 +44,11 @@ fn c20_what_cannot_be_sent_or_read_says_why_and_a_slash_behind_a_name_loses_noth
         &["agents", "inbox", "--limit", "0"],
         &["agents", "inbox", "--limit", "101"],
         &["agents", "inbox", "nobody"],
+        &["agents", "inbox", "0000ffff"],
+        &["agents", "send", "@", "hello"],
+        &["agents", "send", "bo@", "hello"],
         &["agents", "unsend", "0000ffff"],
+        &["agents", "unsend", &known[..8]],
     ];
     let runs: Vec<_> = refused.iter().map(|line| sandbox.frith(*line).ends_with(1)).collect();
     let wrong: &[&[&str]] = &[
@@ -52,6 +56,7 @@ fn c20_what_cannot_be_sent_or_read_says_why_and_a_slash_behind_a_name_loses_noth
         &["agents", "send", "app", "two", "words"],
         &["agents", "send", "--all-live", "app", "hello"],
         &["agents", "inbox", "app", "--sent"],
+        &["agents", "inbox", "--limit", "x"],
     ];
     let wrong: Vec<_> = wrong.iter().map(|line| sandbox.frith(*line).ends_with(2)).collect();
     let slash = sandbox.frith(["agents", "send", "app/", "a slash behind it"]).ok();

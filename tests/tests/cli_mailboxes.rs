@@ -128,6 +128,8 @@ fn what_an_agent_may_not_send_or_read_says_why() {
         from_agent(&folders[0], &format!("agents send {app} hello")).ends_with(1),
         from_agent(&folders[0], &format!("agents inbox {lib}")).ends_with(1),
         from_agent(&folders[0], "agents inbox lib").ends_with(1),
+        from_agent(&folders[0], &format!("agents inbox {}", sandbox.person())).ends_with(1),
+        from_agent(&folders[0], "agents inbox nosuch").ends_with(1),
         from_agent(&folders[0], &format!("agents send {lib} hello --task {}", sandbox.task("lib", "not its own"))).ends_with(1),
     ];
     insta::assert_snapshot!(sandbox.transcript(&runs));

@@ -24,6 +24,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("StoppedBeforeStart", "below, stopped while its folder is made"),
     ("Busy", "below, asked while a folder is made"),
     ("ForeignProcess", "below, with a process in the folder"),
+    ("MessageSent", "cli_mail: a message has to be sent first"),
     ("ForeignAgents", "below, with a session in the fork"),
     ("StandsInFolder", "below, from within the folder"),
     ("ProjectFile", "cli_forks: a repository that commits one"),

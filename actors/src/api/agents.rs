@@ -99,6 +99,8 @@ pub struct Unsent {
     pub unsent: Option<HeldMessage>,
     /// The messages that are held back, in the order in which they are sent.
     pub messages: Vec<HeldMessage>,
+    /// The places that any of these is for.
+    pub places: Vec<PlaceName>,
 }
 
 /// One agent, with where it works.

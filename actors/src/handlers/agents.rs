@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use frith_store::{
     error::Failure,
-    id::{AgentId, AgentRef, MachineId, PlaceId},
-    model::{Agent, By, Recipient, Sighting},
+    id::{AgentId, AgentRef, MachineId, MessageRef, PlaceId},
+    model::{Agent, By, HeldFor, HeldMessage, Recipient, Sighting},
     refusal::Refusal,
     rules::presence::{can_say, is_forgotten, presence},
     time::Timestamp,
     tx::Tx,
-    view::View,
+    view::{Placed, View},
 };
 
 use super::task::name;
@@ -140,13 +140,43 @@ pub fn info(view: &View<'_>, agent: Agent, eyes: &Eyes) -> Result<AgentInfo, Fai
 /// Takes back a message that is held back, or lists those that are.
 ///
 /// # Errors
-/// It is not known: it was sent, or taken back before.
+/// It was sent already, or is not known, as one that was taken back before.
 pub fn unsend(tx: &mut Tx<'_>, request: &agents::Unsend) -> Result<agents::Unsent, Failure> {
-    let unsent = request.message.as_ref().map(|named| tx.find_held(named)).transpose()?;
+    let unsent = request.message.as_ref().map(|named| find_held(tx, named)).transpose()?;
     if let Some(message) = &unsent {
         tx.release_message(message)?;
     }
-    Ok(agents::Unsent { unsent, messages: tx.held_messages()? })
+    let messages = tx.held_messages()?;
+    let meant = unsent.iter().chain(&messages).filter_map(|message| match message.to {
+        HeldFor::Mail { to: Recipient::Place(place), .. } => Some(place),
+        _ => None,
+    });
+    let places = meant.collect::<BTreeSet<_>>().into_iter().filter_map(|place| tx.place(place).transpose());
+    let places = places.map(|place| place.map(|place| name(&place))).collect::<Result<_, _>>()?;
+    Ok(agents::Unsent { unsent, messages, places })
+}
+
+fn find_held(view: &View<'_>, named: &MessageRef) -> Result<HeldMessage, Failure> {
+    view.find_held(named).or_else(|unknown| {
+        let sent = view.find_mail(named).ok().map(|id| view.mail(id)).transpose()?.flatten();
+        let Some(Placed { mail, .. }) = sent else { return Err(unknown) };
+        Err(Refusal::MessageSent { message: mail.id, recipient: recipient_in_words(view, &mail.to)? }.into())
+    })
+}
+
+/// To whom a message goes, as people name it.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn recipient_in_words(view: &View<'_>, to: &Recipient) -> Result<String, Failure> {
+    Ok(match to {
+        Recipient::Agent(agent) => agent.short(),
+        Recipient::Place(place) => match view.place(*place)? {
+            Some(place) => view.label(&place)?,
+            None => place.short(),
+        },
+        Recipient::Person(person) => person.clone(),
+    })
 }
 
 fn machine_name(view: &View<'_>, agent: &Agent) -> Result<String, Failure> {

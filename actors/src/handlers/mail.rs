@@ -70,7 +70,7 @@ fn send_or_hold(tx: &mut Tx<'_>, caller: &Caller, mail: NewMail) -> Result<SentM
         Who::Person(_) => send_delay(tx, &mail.to)?,
         _ => 0,
     };
-    let (id, to, recipient) = (mail.id, mail.to.clone(), recipient_in_words(tx, &mail.to)?);
+    let (id, to, recipient) = (mail.id, mail.to.clone(), agent_handlers::recipient_in_words(tx, &mail.to)?);
     let held = if delay == 0 {
         tx.send(&mail, &caller.by())?;
         None
@@ -105,6 +105,9 @@ fn send_delay(view: &View<'_>, to: &Recipient) -> Result<u32, Failure> {
 fn recipient(view: &View<'_>, caller: &Caller, given: &str, user: &str) -> Result<Recipient, Failure> {
     let given = given.trim().trim_end_matches('/');
     if let Some((who, machine)) = given.split_once('@') {
+        if who.is_empty() || machine.is_empty() {
+            return Err(Refusal::NoRecipient { given: given.to_owned() }.into());
+        }
         return place_or_person(view, caller, given, (who, machine), user);
     }
     let place = PlaceRef(given.to_owned());
@@ -117,10 +120,7 @@ fn recipient(view: &View<'_>, caller: &Caller, given: &str, user: &str) -> Resul
         }
         (Ok(agent), Err(_)) => to_agent(view, view.require_agent(agent)?, caller.agent()),
         (Err(_), Ok(place)) => to_place(view, place),
-        (Err(Failure::Refused(refusal)), Err(_)) if matches!(*refusal, Refusal::Unknown { .. }) => {
-            Err(Refusal::NoRecipient { given: given.to_owned() }.into())
-        }
-        (Err(other), Err(_)) => Err(other),
+        (Err(failure), Err(_)) => Err(nobody(failure, given)),
     }
 }
 
@@ -291,14 +291,23 @@ pub fn look_into(view: &View<'_>, caller: &Caller, named: &AgentRef, request: &a
         None => match view.find_place(&PlaceRef(named.0.clone())) {
             Ok(place) => places_mailboxes(view, caller, &view.require_place(place)?)?,
             // A person reads what was left for one, also under the name of a machine in whose place this one goes on.
-            Err(_) if named.0.contains('@') && matches!(caller.who, Who::Person(_)) => {
-                Boxes { whose: vec![Recipient::Person(named.0.clone())], ..Boxes::default() }
-            }
-            Err(_) => agents_mailbox(view, caller, agent_handlers::find(view, named)?)?,
+            Err(_) if named.0.contains('@') => match caller.who {
+                Who::Person(_) => Boxes { whose: vec![Recipient::Person(named.0.clone())], ..Boxes::default() },
+                _ => return Err(Refusal::PersonsOnly { what: "read what was sent to a person".into() }.into()),
+            },
+            Err(_) => agents_mailbox(view, caller, agent_handlers::find(view, named).map_err(|failure| nobody(failure, &named.0))?)?,
         },
     };
     let (found, more) = found(view, &boxes, &wanted, now)?;
     Ok(Letters { messages: letters(view, found, caller.here, now)?, more })
+}
+
+/// A name under which there is nothing may have been meant for an agent's, a place's or a person's.
+fn nobody(failure: Failure, given: &str) -> Failure {
+    match failure {
+        Failure::Refused(refusal) if matches!(*refusal, Refusal::Unknown { .. }) => Refusal::NoRecipient { given: given.to_owned() }.into(),
+        other => other,
+    }
 }
 
 /// An agent's mailbox, and where it ended, what it left unread in its place.
@@ -364,7 +373,7 @@ fn letter(view: &View<'_>, placed: Placed, here: MachineId, now: Timestamp) -> R
         id: mail.id,
         host,
         machine: machine_name(view, mail.entry.machine)?,
-        recipient: recipient_in_words(view, &mail.to)?,
+        recipient: agent_handlers::recipient_in_words(view, &mail.to)?,
         from: mail.from,
         to: mail.to,
         passed_from: at.passed_from,
@@ -395,17 +404,6 @@ fn how_far(view: &View<'_>, placed: &Placed, here: MachineId, now: Timestamp) ->
         }
     };
     Ok(state(&placed.mail, &placed.at, recipient.as_ref(), machine, here, now))
-}
-
-fn recipient_in_words(view: &View<'_>, to: &Recipient) -> Result<String, Failure> {
-    Ok(match to {
-        Recipient::Agent(agent) => agent.short(),
-        Recipient::Place(place) => match view.place(*place)? {
-            Some(place) => view.label(&place)?,
-            None => place.short(),
-        },
-        Recipient::Person(person) => person.clone(),
-    })
 }
 
 fn machine_name(view: &View<'_>, machine: MachineId) -> Result<String, StoreError> {

@@ -110,23 +110,25 @@ pub fn unsent(reply: &Unsent, paper: &mut Paper) {
         return ids.for_each(|message| paper.line(message.id.to_string()));
     }
     if let Some(message) = &reply.unsent {
-        paper.line(format!("{} is taken back: {}", message.id.short(), to(message)));
+        paper.line(format!("{} is taken back: {}", message.id.short(), to(message, reply)));
     } else if reply.messages.is_empty() {
         return paper.line("no message is held back");
     }
     if reply.messages.is_empty() {
         return;
     }
-    let row = |message: &HeldMessage| [message.id.short(), in_seconds(message.due, paper), to(message), message.text.clone()];
+    let row = |message: &HeldMessage| [message.id.short(), in_seconds(message.due, paper), to(message, reply), message.text.clone()];
     let rows: Vec<_> = reply.messages.iter().map(row).collect();
     paper.table(["MESSAGE", "SENT", "TO", "TEXT"], rows);
 }
 
-fn to(message: &HeldMessage) -> String {
+fn to(message: &HeldMessage, reply: &Unsent) -> String {
     match &message.to {
         HeldFor::Thread(task) => format!("task {}", task.short()),
         HeldFor::Mail { to: Recipient::Agent(agent), .. } => format!("agent {}", agent.short()),
-        HeldFor::Mail { to: Recipient::Place(place), .. } => format!("place {}", place.short()),
+        HeldFor::Mail { to: Recipient::Place(place), .. } => {
+            reply.places.iter().find(|one| one.id == *place).map_or_else(|| place.short(), |one| one.name.clone())
+        }
         HeldFor::Mail { to: Recipient::Person(person), .. } => person.clone(),
     }
 }
@@ -238,6 +240,9 @@ mod tests {
 
     #[test]
     fn nothing_held_back_is_said_to_be_so() {
-        assert_eq!(drawn(|paper| unsent(&Unsent { unsent: None, messages: Vec::new() }, paper)), "no message is held back\n");
+        assert_eq!(
+            drawn(|paper| unsent(&Unsent { unsent: None, messages: Vec::new(), places: Vec::new() }, paper)),
+            "no message is held back\n"
+        );
     }
 }

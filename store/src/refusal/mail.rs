@@ -29,6 +29,7 @@ impl Refusal {
             Self::NobodyElse => "`frith agents sessions` shows all there are, and a place or a person can be written to as well".into(),
             Self::OthersMailbox { .. } => "an agent reads its own, its sub-agents' and those of its place; a person reads any".into(),
             Self::SentAlone => "ask for them alone: `frith agents inbox --sent`".into(),
+            Self::MessageSent { .. } => "`frith agents inbox --sent` shows how far it is".into(),
             Self::BadLimit { .. } => "say `--limit 100`, and run it again for the rest".into(),
             _ => return None,
         })

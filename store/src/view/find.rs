@@ -5,7 +5,7 @@ use std::ops::Bound;
 use super::{Space, View};
 use crate::{
     error::{Failure, StoreError},
-    id::{AgentId, AgentRef, MachineId, MachineRef, MessageRef, NoPrefix, PlaceId, PlaceRef, Prefix, TaskId, TaskRef},
+    id::{AgentId, AgentRef, MachineId, MachineRef, MessageId, MessageRef, NoPrefix, PlaceId, PlaceRef, Prefix, TaskId, TaskRef},
     model::{HeldMessage, Place},
     refusal::{Refusal, What},
     rows::{Scan, Table},
@@ -101,6 +101,14 @@ impl View<'_> {
                 Err(ambiguous(What::Message, &named.0, ids))
             }
         }
+    }
+
+    /// The message that was sent which somebody named by its id or the beginning of it.
+    ///
+    /// # Errors
+    /// Refused when it is too short, unknown or ambiguous.
+    pub fn find_mail(&self, named: &MessageRef) -> Result<MessageId, Failure> {
+        self.find(What::Message, Space::MailId, &named.0).map(MessageId::from_bytes)
     }
 
     /// The machine somebody named: by its exact name, which wins, by its id or by the beginning of its id.
