@@ -250,7 +250,6 @@ fn mail() {
     let send = |_| frith(&sandbox, &["agents", "send", &to, "tests are green"]);
     compared("agents send, 200 agents, 10,000 messages", &pairs(RUNS, send, nothing), "/bin/true");
     compared("agents inbox, empty", &pairs(RUNS, |_| frith(&sandbox, &["agents", "inbox"]), nothing), "/bin/true");
-    compared("agents inbox of another, 100 messages", &pairs(RUNS, |_| frith(&sandbox, &["agents", "inbox", &to]), nothing), "/bin/true");
 }
 
 /// How long an idle node is watched.
