@@ -27,7 +27,7 @@ use crate::{
     db::Db,
     handlers::mail::{Boxes, Wanted, found, letters},
     local::server::Handed,
-    push::{Sender, Waiting, pushed},
+    push::{Sender, Waiting, pushed, sender_of},
     task::Owned,
 };
 
@@ -181,7 +181,7 @@ impl MailboxState {
             return Ok(None);
         }
         let senders = found.waiting.iter().filter(|one| batch.messages.contains(&one.entry)).map(Waiting::sender).collect();
-        let handed = self.hand(myself, InHand { messages: batch.messages, senders, of: Some(found.all) }, false);
+        let handed = self.hand(myself, InHand { messages: batch.messages, senders, of: Some(found.all) });
         Ok(Some(Pushed { text: batch.text, handed }))
     }
 
@@ -200,9 +200,9 @@ impl MailboxState {
                 Ok((unread, Letters { messages: letters(view, found, here, now)?, more }))
             })
             .await?;
-        let senders = unread.iter().map(|placed| (placed.mail.from.clone(), placed.mail.entry.machine)).collect();
+        let senders = unread.iter().map(|placed| sender_of(&placed.mail)).collect();
         let messages = unread.iter().map(|placed| placed.mail.entry).collect();
-        let handed = self.hand(myself, InHand { messages, senders, of: None }, true);
+        let handed = self.hand(myself, InHand { messages, senders, of: None });
         Ok(Returned { letters, handed })
     }
 
@@ -231,8 +231,8 @@ impl MailboxState {
         self.in_hand.values().flat_map(|hand| hand.messages.iter().copied()).collect()
     }
 
-    fn hand(&mut self, myself: &ActorRef<MailboxMsg>, hand: InHand, read: bool) -> Box<dyn Handed> {
-        let (db, mailbox, messages) = (self.db.clone(), self.mailbox.clone(), hand.messages.clone());
+    fn hand(&mut self, myself: &ActorRef<MailboxMsg>, hand: InHand) -> Box<dyn Handed> {
+        let (db, mailbox, messages, read) = (self.db.clone(), self.mailbox.clone(), hand.messages.clone(), hand.is_read());
         let number = self.next;
         self.next += 1;
         self.in_hand.insert(number, hand);

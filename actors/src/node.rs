@@ -147,16 +147,17 @@ impl Node {
         let _ = self.machine.cast(MachineMsg::Saw(agent));
     }
 
-    /// Finds out which agents are still there, before they are told of.
-    ///
-    /// # Errors
-    /// The store broke.
+    /// What takes in what hooks kept; none while the node is only starting.
     pub(crate) fn intake(&self) -> Option<&Intake> {
         self.intake.get()
     }
 
+    /// Finds out which agents are still there, before they are told of.
+    ///
+    /// # Errors
+    /// The store broke.
     pub(crate) async fn look_for_agents(&self) -> Result<(), Failure> {
-        if let Some(intake) = self.intake.get() {
+        if let Some(intake) = self.intake() {
             intake.take_in().await;
         }
         registry::end_gone(&self.ctx).await

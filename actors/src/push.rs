@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use frith_store::{
     id::MachineId,
-    model::{By, OutboxEntry},
+    model::{By, Mail, OutboxEntry},
 };
 
-/// The most bytes pushed at once, whatever is configured: hosts cut what is longer than 10,000 characters.
+/// The most bytes that an agent is told at once, whatever is configured: hosts cut what is longer than 10,000 characters.
 pub const PUSH_MOST: usize = 9_500;
 
 /// A message that waits to be pushed.
@@ -24,6 +24,11 @@ pub struct Waiting {
 
 /// What one sender is: what it sends from one machine keeps its order.
 pub type Sender = (By, MachineId);
+
+/// The sender of a message.
+pub fn sender_of(mail: &Mail) -> Sender {
+    (mail.from.clone(), mail.entry.machine)
+}
 
 impl Waiting {
     /// Its sender.

@@ -16,12 +16,10 @@ use crate::{
     local::server::Handed,
     mailbox::Pushed,
     node::Node,
+    push::PUSH_MOST,
     registry::{From, Heard, Told},
     roster::Roster,
 };
-
-/// The most bytes that an agent is told at once: hosts cut what is longer than 10,000 characters.
-const CONTEXT_MOST: usize = 9_500;
 
 impl Node {
     /// Takes in what a hook tells. Whoever is told nothing may be known or not: a hook that lies learns nothing by it.
@@ -46,7 +44,7 @@ impl Node {
         let agent = names_shell_file.then_some(heard.agent);
         let context = heard.is_to_be_told.then(|| introduction(&heard));
         let pushes = takes_context && matches!(class, EventClass::Prompt | EventClass::Tool);
-        let room = CONTEXT_MOST - context.as_ref().map_or(0, |context| context.len() + 2);
+        let room = PUSH_MOST - context.as_ref().map_or(0, |context| context.len() + 2);
         let pushed = if pushes { self.collect_mail(heard.agent, room).await } else { None };
         if context.is_none() && pushed.is_none() {
             return reply(&Noted { agent, context: None, confirm: false });

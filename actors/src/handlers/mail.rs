@@ -23,7 +23,7 @@ use crate::{
     api::agents::{self, Letter, Letters, SentMail, SentMessage},
     caller::{Caller, Who},
     frame::frame,
-    push::Sender,
+    push::{Sender, sender_of},
 };
 
 /// What a terminal is called where a host has its name.
@@ -254,7 +254,7 @@ fn unread(view: &View<'_>, boxes: &Boxes, wanted: &Wanted) -> Result<(Vec<Placed
     if picks {
         count = unread.len() as u64;
     }
-    unread.retain(|placed| boxes.held.is_empty() || !boxes.held.contains(&(placed.mail.from.clone(), placed.mail.entry.machine)));
+    unread.retain(|placed| !boxes.held.contains(&sender_of(&placed.mail)));
     unread.sort_by_key(Placed::order);
     unread.truncate(wanted.limit);
     let more = count.saturating_sub(unread.len() as u64);

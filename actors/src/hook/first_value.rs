@@ -36,11 +36,6 @@ impl FirstValue {
         bytes.iter().position(|byte| self.step(*byte)).map(|at| at + 1)
     }
 
-    /// Whether there is no object and no list that could end.
-    pub fn is_hopeless(&self) -> bool {
-        self.state == State::NoValue
-    }
-
     /// Takes one byte; whether it ends the value.
     fn step(&mut self, byte: u8) -> bool {
         self.state = match (self.state, byte) {
@@ -111,7 +106,7 @@ mod tests {
         }
         let mut value = FirstValue::default();
         value.take(b" no");
-        assert!(value.is_hopeless());
+        assert_eq!(value.state, State::NoValue);
     }
 
     proptest! {

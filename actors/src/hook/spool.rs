@@ -30,7 +30,7 @@ const FORM: u8 = 1;
 /// An event as it was kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spooled {
-    /// Names the event, so that it is recorded once however often it is read.
+    /// The call in which the hook told it too, if a node was there and answered too late.
     pub call: CallId,
     /// When it happened.
     pub at: Timestamp,
