@@ -93,15 +93,16 @@ impl Node {
     async fn seen(&self, peer: Option<u32>, claims: &Claims) -> Result<(Identified, bool), Failed> {
         let ctx = self.ctx();
         let there = ctx.roster.there();
-        let (processes, user, claims) = (ctx.env.processes.clone(), ctx.env.user.clone(), claims.clone());
-        let (own, home) = (ctx.env.itself.facts().pid, ctx.env.home.clone());
-        let look = move || {
-            let asking = Asking { processes: &*processes, there: &there, claims: &claims, own, user: &user };
-            let found = identify(&asking, peer.map(Pid::new));
-            let waits = matches!(found.who, Who::Person(_)) && spool::holds_any(&home);
-            (found, waits)
-        };
-        blocking(&ctx.env.blocking, look).await.map_err(Failed::from_work)
+        let own = ctx.env.itself.facts().pid;
+        let asking = Asking { processes: &*ctx.env.processes, there: &there, claims, own, user: &ctx.env.user };
+        // The system's table is memory: a look at it takes less than handing it to another thread.
+        let found = identify(&asking, peer.map(Pid::new));
+        if !matches!(found.who, Who::Person(_)) {
+            return Ok((found, false));
+        }
+        let home = ctx.env.home.clone();
+        let waits = blocking(&ctx.env.blocking, move || spool::holds_any(&home)).await.map_err(Failed::from_work)?;
+        Ok((found, waits))
     }
 }
 

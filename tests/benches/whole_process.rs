@@ -171,14 +171,15 @@ fn with_mail() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.workspace("app");
     fill_with_mail(&sandbox, 200, 10_000);
-    hooked(&sandbox, "SessionStart", payload(""));
+    hooked(&sandbox, "SessionStart", payload(&sandbox, ""));
     sandbox
 }
 
-/// What a host tells of a tool, with this much of what the tool gave back.
-fn payload(gave: &str) -> String {
+/// What a host tells of a tool, with this much of what the tool gave back. The host runs the hook in the session's folder.
+fn payload(sandbox: &Sandbox, gave: &str) -> String {
+    let folder = sandbox.root().display();
     format!(
-        r#"{{"session_id":"measured","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{{"command":"true"}},"tool_response":"{gave}"}}"#
+        r#"{{"session_id":"measured","cwd":"{folder}","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{{"command":"true"}},"tool_response":"{gave}"}}"#
     )
 }
 
@@ -193,11 +194,15 @@ fn hooked(sandbox: &Sandbox, event: &str, input: String) -> Duration {
 
 fn hook() {
     let sandbox = with_mail();
-    let small = |_| hooked(&sandbox, "PostToolUse", payload(""));
+    let small = |_| hooked(&sandbox, "PostToolUse", payload(&sandbox, ""));
     let nothing = |_| time_of(Command::new("/bin/true"));
     compared("hook, 200 agents, 10,000 messages, nothing for this one", &pairs(HOOKS, small, nothing), "/bin/true");
     let large = "x".repeat(1 << 20);
-    compared("hook that is told 1 MiB", &pairs(HOOKS, |_| hooked(&sandbox, "PostToolUse", payload(&large)), nothing), "/bin/true");
+    compared(
+        "hook that is told 1 MiB",
+        &pairs(HOOKS, |_| hooked(&sandbox, "PostToolUse", payload(&sandbox, &large)), nothing),
+        "/bin/true",
+    );
     sandbox.kill_node();
     compared("hook without a node", &pairs(HOOKS, small, nothing), "/bin/true");
 }
@@ -206,11 +211,11 @@ fn hook() {
 fn stdin() {
     let sandbox = with_mail();
     for (what, first, then) in [
-        ("never closed", payload(""), ""),
+        ("never closed", payload(&sandbox, ""), ""),
         ("never closed and empty", String::new(), ""),
-        ("never closed and half a value", payload("")[..40].to_owned(), ""),
+        ("never closed and half a value", payload(&sandbox, "")[..40].to_owned(), ""),
         ("garbage", "\u{0}\u{1} not json }{ ".repeat(50_000), ""),
-        ("slow and split", payload("")[..60].to_owned(), &payload("")[60..]),
+        ("slow and split", payload(&sandbox, "")[..60].to_owned(), &payload(&sandbox, "")[60..]),
     ]
     .map(|(what, first, then)| (what, first, then.to_owned()))
     {

@@ -9,7 +9,7 @@ use crate::{
     api::agents::{Event, EventClass, Identity, Noted},
     call::{Envelope, Failed},
     caller::above,
-    env::{process::Pid, world::blocking},
+    env::process::Pid,
     handlers,
     hook::payload,
     intake, linking,
@@ -26,9 +26,8 @@ impl Node {
     pub(super) async fn hear(&self, peer: Option<u32>, event: Event) -> Result<Answer, Failed> {
         let event = payload::checked(event).filter(|_| self.ctx().config.now().agents_enabled);
         let (Some(peer), Some(event)) = (peer, event) else { return reply(&Noted::default()) };
-        let (processes, own) = (self.ctx().env.processes.clone(), self.ctx().env.itself.facts().pid);
-        let line = blocking(&self.ctx().env.blocking, move || above(&*processes, Pid::new(peer), own));
-        let line = line.await.map_err(Failed::from_work)?;
+        // The system's table is memory: a look at it takes less than handing it to another thread.
+        let line = above(&*self.ctx().env.processes, Pid::new(peer), self.ctx().env.itself.facts().pid);
         // A hook that gave up waiting keeps what it tells by itself, and nobody can say any more what it stood below.
         if line.is_empty() {
             return reply(&Noted::default());

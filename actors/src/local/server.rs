@@ -2,7 +2,14 @@
 //!
 //! A call that has begun goes on when its caller goes away. What a call does is the business of who [`Answers`].
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use frith_net::{
     error::FrameError,
@@ -187,9 +194,21 @@ async fn connection(stream: UnixStream, answers: Arc<dyn Answers>, limits: Limit
         Ok(Err(error)) => return Err(error),
         Err(_) => return Err(FrameError::Io(std::io::ErrorKind::TimedOut.into())),
     };
-    let (progress, told) = mpsc::channel(32);
-    let call = tokio::spawn(async move { answers.call(peer, *envelope, progress).await });
-    match session.wait(call, told).await? {
+    let (progress, mut told) = mpsc::channel(32);
+    let mut call: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move { answers.call(peer, *envelope, progress).await });
+    // What needs nobody else, as most of what hooks tell, is answered without a task of its own.
+    let begun = poll_fn(|context| Poll::Ready(catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))))).await;
+    let outcome = match begun {
+        Ok(Poll::Ready(outcome)) => {
+            while let Ok(progress) = told.try_recv() {
+                session.say(&FromNode::Progress(progress)).await?;
+            }
+            outcome
+        }
+        Ok(Poll::Pending) => session.wait(tokio::spawn(call), told).await?,
+        Err(_) => Err(lost(true)),
+    };
+    match outcome {
         Ok(Answer::Reply(reply)) => session.answer(Ok(reply)).await,
         Ok(Answer::Handing { reply, handed }) => session.hand(reply, handed).await,
         Ok(Answer::Terminal { reply, shown, typed }) => {
@@ -249,7 +268,7 @@ impl Session {
             tokio::select! {
                 biased;
                 Some(progress) = told.recv() => self.say(&FromNode::Progress(progress)).await?,
-                done = &mut call => return Ok(done.unwrap_or_else(|error| Err(lost(&error)))),
+                done = &mut call => return Ok(done.unwrap_or_else(|error| Err(lost(error.is_panic())))),
                 early = self.splitter.fill_async(&mut self.read) => {
                     early?;
                     if self.splitter.peek().len() > REQUEST_MOST {
@@ -325,8 +344,8 @@ impl Session {
 }
 
 /// The call's own task ended without an outcome: it panicked, or the node is ending.
-fn lost(error: &JoinError) -> Failed {
-    let fact = if error.is_panic() { "the node failed while it worked on this" } else { "the node ended while it worked on this" };
+fn lost(is_panic: bool) -> Failed {
+    let fact = if is_panic { "the node failed while it worked on this" } else { "the node ended while it worked on this" };
     Failed::Broken { facts: vec![fact.into()], hint: Some("`frith logs` has the details".into()) }
 }
 
