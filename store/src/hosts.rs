@@ -7,6 +7,7 @@
 pub mod config;
 pub mod environment;
 pub mod fact;
+pub mod here;
 pub mod hooks;
 pub mod programs;
 pub mod worktrees;
@@ -15,6 +16,7 @@ mod rows;
 pub use config::{ConfigFile, Entry, Format, Key, Mcp, Value};
 pub use environment::{Environment, Seen};
 pub use fact::{Fact, Source};
+pub use here::{EXTENSION_FOLDERS, Here, Moved, Signs};
 pub use hooks::{
     Answer, Context, EntryShape, EventClass, EventName, Extra, Field, Folder, HookEvent, Hooks, Input, Payload, Permission, Says, Step,
     Timeout, Trust, Unit,
@@ -33,6 +35,8 @@ pub struct Host {
     pub surfaces: &'static [Surface],
     /// How an agent of it comes to be known.
     pub agents: AgentRow,
+    /// How it is found on a machine, and where its files lie there.
+    pub here: &'static Here,
     /// How it is told of an MCP server.
     pub mcp: Mcp,
     /// Its hooks; `None` when it has none.

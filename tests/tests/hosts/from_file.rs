@@ -12,11 +12,23 @@ pub(super) fn facts(json: &Json) -> Facts {
     put("agents", agents(&json["seed"]));
     put("unverified", texts(&json["unverified"]).join(" / "));
     put("not_looked_up", texts(&json["not_looked_up"]).join(" / "));
+    here(&json["here"], &mut put);
     mcp(json, &mut put);
     hooks(json, &mut put);
     environment(&json["env"], &mut put);
     worktrees(json, &mut put);
     facts
+}
+
+fn here(here: &Json, put: &mut impl FnMut(&str, String)) {
+    for (at, signs) in here["signs"].as_array().into_iter().flatten().enumerate() {
+        let lists = ["commands", "linux", "macos", "extensions"].map(|key| texts(&signs[key]).join(", "));
+        put(&format!("here.signs{at}"), format!("{} | {} | {}", text(&signs["variant"]), lists.join(" | "), signs["from_shell"]));
+    }
+    for (at, moved) in here["moved"].as_array().into_iter().flatten().enumerate() {
+        put(&format!("here.moved{at}"), ["variable", "from", "to"].map(|key| text(&moved[key])).join(" | "));
+    }
+    put("here.skills", here["skills"].as_str().map_or_else(|| UNCHECKED.to_owned(), str::to_owned));
 }
 
 /// Whether a doubt is noted that has one of these words.

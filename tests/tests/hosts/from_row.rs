@@ -30,6 +30,7 @@ pub(super) fn facts(host: &Host) -> Facts {
     put("unverified", host.unverified.join(" / "));
     put("not_looked_up", host.not_looked_up.join(" / "));
     put("plugin", host.plugin_functions.join(", "));
+    here(host, &mut put);
     mcp(host, &mut put);
     match &host.hooks {
         Fact::Known(known) => hooks(known, &mut put),
@@ -38,6 +39,17 @@ pub(super) fn facts(host: &Host) -> Facts {
     environment(host, &mut put);
     worktrees(host, &mut put);
     facts
+}
+
+fn here(host: &Host, put: &mut impl FnMut(&str, String)) {
+    for (at, signs) in host.here.signs.iter().enumerate() {
+        let lists = [signs.commands, signs.linux, signs.macos, signs.extensions].map(|list| list.join(", "));
+        put(&format!("here.signs{at}"), format!("{} | {} | {}", signs.variant.unwrap_or_default(), lists.join(" | "), signs.from_shell));
+    }
+    for (at, moved) in host.here.moved.iter().enumerate() {
+        put(&format!("here.moved{at}"), [moved.variable, moved.from, moved.to].join(" | "));
+    }
+    put("here.skills", said(&host.here.skills, |folder| (*folder).to_owned()));
 }
 
 /// A fact in words.

@@ -18,13 +18,14 @@ use super::super::{
     Value::{Arguments, Program, Text},
     Worktrees,
 };
-use super::CLAUDE_PAYLOAD;
+use super::{CLAUDE_PAYLOAD, here};
 
 pub(super) static CURSOR: Host = Host {
     id: "cursor",
     name: "Cursor",
     surfaces: &[Surface::Ide, Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::CURSOR,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -102,6 +103,7 @@ pub(super) static COPILOT: Host = Host {
     name: "GitHub Copilot CLI",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::COPILOT,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -165,6 +167,7 @@ pub(super) static CLINE: Host = Host {
     name: "Cline",
     surfaces: &[Surface::Extension, Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::CLINE,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[
@@ -234,6 +237,7 @@ pub(super) static CODEWHALE: Host = Host {
     name: "CodeWhale (DeepSeek TUI)",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::CODEWHALE,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],

@@ -1,6 +1,7 @@
 //! The rows, in files by what kind of hooks the hosts have, and what hosts of one family share.
 
 mod flat;
+mod here;
 mod nested;
 mod unused;
 mod without;

@@ -18,13 +18,14 @@ use super::super::{
     Value::{Arguments, Program, Text},
     Worktrees,
 };
-use super::{CLAUDE_ANSWER, CLAUDE_PAYLOAD};
+use super::{CLAUDE_ANSWER, CLAUDE_PAYLOAD, here};
 
 pub(super) static CLAUDE: Host = Host {
     id: "claude",
     name: "Claude Code (CLI) and Claude desktop",
     surfaces: &[Surface::Cli, Surface::Desktop],
     agents: AgentRow::Hooks,
+    here: &here::CLAUDE,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -99,6 +100,7 @@ pub(super) static CODEX: Host = Host {
     name: "OpenAI Codex CLI / app",
     surfaces: &[Surface::Cli, Surface::App],
     agents: AgentRow::Hooks,
+    here: &here::CODEX,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Toml],
@@ -159,6 +161,7 @@ pub(super) static DEVIN: Host = Host {
     name: "Devin CLI / Devin desktop (Windsurf successor)",
     surfaces: &[Surface::Cli, Surface::Ide],
     agents: AgentRow::Hooks,
+    here: &here::DEVIN,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.config/devin/mcp_config.json", "%APPDATA%\\devin\\mcp_config.json")],
@@ -213,6 +216,7 @@ pub(super) static ZCODE: Host = Host {
     name: "ZCode (Z.ai)",
     surfaces: &[Surface::App],
     agents: AgentRow::Hooks,
+    here: &here::ZCODE,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -261,6 +265,7 @@ pub(super) static KIMI: Host = Host {
     name: "Kimi Code CLI",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::KIMI,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.kimi-code/mcp.json", "%USERPROFILE%\\.kimi-code\\mcp.json")],
@@ -306,6 +311,7 @@ pub(super) static COMMANDCODE: Host = Host {
     name: "Command Code",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::COMMANDCODE,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.commandcode/mcp.json", "%USERPROFILE%\\.commandcode\\mcp.json")],
@@ -348,6 +354,7 @@ pub(super) static GEMINI: Host = Host {
     name: "Gemini CLI",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::GEMINI,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.gemini/settings.json", "%USERPROFILE%\\.gemini\\settings.json")],
@@ -413,6 +420,7 @@ pub(super) static QWEN: Host = Host {
     name: "Qwen Code",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::QWEN,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.qwen/settings.json", "%USERPROFILE%\\.qwen\\settings.json")],
@@ -464,6 +472,7 @@ pub(super) static CODEBUDDY: Host = Host {
     name: "CodeBuddy Code (Tencent)",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Hooks,
+    here: &here::CODEBUDDY,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],

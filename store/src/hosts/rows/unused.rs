@@ -17,13 +17,14 @@ use super::super::{
     Value::{Arguments, Flag, Program, Text},
     Worktrees,
 };
-use super::{CLAUDE_ANSWER, CLAUDE_PAYLOAD};
+use super::{CLAUDE_ANSWER, CLAUDE_PAYLOAD, here};
 
 pub(super) static WINDSURF: Host = Host {
     id: "windsurf",
     name: "Windsurf (Cascade)",
     surfaces: &[Surface::Ide],
     agents: AgentRow::Mcp,
+    here: &here::WINDSURF,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.codeium/windsurf/mcp_config.json", "%USERPROFILE%\\.codeium\\windsurf\\mcp_config.json")],
@@ -99,6 +100,7 @@ pub(super) static GROK: Host = Host {
     name: "Grok Build",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Environment,
+    here: &here::GROK,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Toml], at: &[Name("mcp_servers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.grok/config.toml", "%USERPROFILE%\\.grok\\config.toml")],
@@ -153,6 +155,7 @@ pub(super) static ANTIGRAVITY: Host = Host {
     name: "Google Antigravity",
     surfaces: &[Surface::Ide, Surface::Cli],
     agents: AgentRow::None,
+    here: &here::ANTIGRAVITY,
     mcp: Mcp { entry: Fact::Unchecked, files: &[], repository_files: Fact::Unchecked, path_variables: Fact::Unchecked, source: Practice },
     hooks: Known(Hooks {
         installed: false,
@@ -192,6 +195,7 @@ pub(super) static VSCODE: Host = Host {
     name: "VS Code (Copilot Chat)",
     surfaces: &[Surface::Ide],
     agents: AgentRow::Mcp,
+    here: &here::VSCODE,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Jsonc],
@@ -236,6 +240,7 @@ pub(super) static DROID: Host = Host {
     name: "Factory Droid",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::DROID,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -283,6 +288,7 @@ pub(super) static KIRO: Host = Host {
     name: "Kiro (IDE/CLI, ex Amazon Q)",
     surfaces: &[Surface::Ide, Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::KIRO,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -337,6 +343,7 @@ pub(super) static CRUSH: Host = Host {
     name: "Crush (Charm)",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::CRUSH,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -383,6 +390,7 @@ pub(super) static OPENHANDS: Host = Host {
     name: "OpenHands CLI",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::OPENHANDS,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.openhands/mcp.json", "%USERPROFILE%\\.openhands\\mcp.json")],
@@ -423,6 +431,7 @@ pub(super) static AUGMENT: Host = Host {
     name: "Augment / Auggie CLI",
     surfaces: &[Surface::Cli, Surface::Extension],
     agents: AgentRow::Mcp,
+    here: &here::AUGMENT,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.augment/settings.json", "%USERPROFILE%\\.augment\\settings.json")],
@@ -464,6 +473,7 @@ pub(super) static REASONIX: Host = Host {
     name: "Reasonix (DeepSeek)",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::REASONIX,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Toml, Json],

@@ -12,12 +12,14 @@ use super::super::{
     Value::{Arguments, CommandLine, EmptyTable, Flag, Number, Program, Text},
     Worktrees,
 };
+use super::here;
 
 pub(super) static KILO: Host = Host {
     id: "kilo",
     name: "Kilo Code",
     surfaces: &[Surface::Cli, Surface::Extension],
     agents: AgentRow::Mcp,
+    here: &here::KILO,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -48,6 +50,7 @@ pub(super) static MIMO: Host = Host {
     name: "MiMo Code",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::MIMO,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -72,6 +75,7 @@ pub(super) static OMP: Host = Host {
     name: "oh-my-pi (omp)",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::OMP,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.omp/agent/mcp.json", "%USERPROFILE%\\.omp\\agent\\mcp.json")],
@@ -92,6 +96,7 @@ pub(super) static OPENCODE: Host = Host {
     name: "OpenCode",
     surfaces: &[Surface::Cli, Surface::Desktop],
     agents: AgentRow::Mcp,
+    here: &here::OPENCODE,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Json],
@@ -121,6 +126,7 @@ pub(super) static PI: Host = Host {
     name: "pi coding agent",
     surfaces: &[Surface::Cli],
     agents: AgentRow::None,
+    here: &here::PI,
     mcp: Mcp { entry: Fact::None, files: &[], repository_files: Fact::None, path_variables: Fact::None, source: Practice },
     hooks: Fact::None,
     plugin_functions: &[],
@@ -135,6 +141,7 @@ pub(super) static ROO: Host = Host {
     name: "Roo Code",
     surfaces: &[Surface::Extension],
     agents: AgentRow::Mcp,
+    here: &here::ROO,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new(
@@ -159,6 +166,7 @@ pub(super) static JUNIE: Host = Host {
     name: "JetBrains Junie CLI",
     surfaces: &[Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::JUNIE,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.junie/mcp/mcp.json", "%USERPROFILE%\\.junie\\mcp\\mcp.json")],
@@ -179,6 +187,7 @@ pub(super) static AMP: Host = Host {
     name: "Amp (Sourcegraph)",
     surfaces: &[Surface::Cli, Surface::Extension],
     agents: AgentRow::Mcp,
+    here: &here::AMP,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Jsonc], at: &[Name("amp.mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.config/amp/settings.json", "%USERPROFILE%\\.config\\amp\\settings.json")],
@@ -199,6 +208,7 @@ pub(super) static WARP: Host = Host {
     name: "Warp",
     surfaces: &[Surface::App],
     agents: AgentRow::Mcp,
+    here: &here::WARP,
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.warp/.mcp.json", "%USERPROFILE%\\.warp\\.mcp.json")],
@@ -219,6 +229,7 @@ pub(super) static GOOSE: Host = Host {
     name: "Goose (Block)",
     surfaces: &[Surface::Cli, Surface::Desktop],
     agents: AgentRow::Mcp,
+    here: &here::GOOSE,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Yaml],
@@ -253,6 +264,7 @@ pub(super) static CONTINUE: Host = Host {
     name: "Continue (IDE ext, cn CLI)",
     surfaces: &[Surface::Extension, Surface::Cli],
     agents: AgentRow::Mcp,
+    here: &here::CONTINUE,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Yaml],
@@ -277,6 +289,7 @@ pub(super) static AIDER: Host = Host {
     name: "aider",
     surfaces: &[Surface::Cli],
     agents: AgentRow::None,
+    here: &here::AIDER,
     mcp: Mcp { entry: Fact::None, files: &[], repository_files: Fact::None, path_variables: Fact::None, source: Practice },
     hooks: Fact::None,
     plugin_functions: &[],
@@ -291,6 +304,7 @@ pub(super) static ZED: Host = Host {
     name: "Zed",
     surfaces: &[Surface::Ide],
     agents: AgentRow::Mcp,
+    here: &here::ZED,
     mcp: Mcp {
         entry: Known(Entry {
             formats: &[Jsonc],
