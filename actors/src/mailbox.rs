@@ -174,7 +174,9 @@ impl MailboxState {
         if self.was_empty {
             return Ok(None);
         }
-        let is_new = self.told != Some(found.all);
+        // What is on its way to the host counts as said; if it does not arrive, it is said again.
+        let is_on_its_way = self.in_hand.values().any(|hand| hand.of == Some(found.all));
+        let is_new = self.told != Some(found.all) && !is_on_its_way;
         let held = self.senders_in_hand(|_| true);
         let batch = pushed(&found.waiting, found.count, &held, room, is_new);
         if batch.text.is_empty() {
@@ -397,6 +399,20 @@ mod tests {
         assert_eq!(counts(&db).await, MailCounts { waiting: 1, pushed: 3, read: 0 });
         assert_eq!(numbers(&push(&mailbox, ROOM).await.unwrap().text), [3]);
         is_sound(&db).await;
+    }
+
+    #[tokio::test]
+    async fn how_many_more_wait_is_not_said_twice_while_the_first_is_on_its_way() {
+        let db = db();
+        let mailbox = mailbox(&db).await;
+        for n in 0..3 {
+            send(&db, n, 7, 500).await;
+        }
+        let first = push(&mailbox, ROOM).await.unwrap();
+        assert!(first.text.contains("2 more"), "{}", first.text);
+        assert!(push(&mailbox, 10).await.is_none());
+        drop(first);
+        assert!(push(&mailbox, ROOM).await.unwrap().text.contains("2 more"), "what did not arrive is said again");
     }
 
     #[tokio::test]

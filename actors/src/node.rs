@@ -9,7 +9,7 @@ use std::{
 
 use frith_store::{
     error::{Failure, StoreError},
-    id::{AgentId, MachineId, TeamId},
+    id::{AgentId, MachineId, Prefix, TeamId},
     model::{By, EndHow, Mailbox, ProcessRef},
     time::Timestamp,
     tx::{Identity, Tx},
@@ -38,7 +38,7 @@ use crate::{
     merge::FolderStep,
     place::PlaceMsg,
     registry,
-    roster::Roster,
+    roster::{Member, Roster},
     schedule::ScheduleMsg,
     task::Owned,
 };
@@ -161,6 +161,25 @@ impl Node {
             intake.take_in().await;
         }
         registry::end_gone(&self.ctx).await
+    }
+
+    /// As [`Node::look_for_agents`], where the agents that this names are all that count: the others are not looked at.
+    ///
+    /// # Errors
+    /// The store broke.
+    pub(crate) async fn look_for_named(&self, given: &str) -> Result<(), Failure> {
+        if let Some(intake) = self.intake() {
+            intake.take_in().await;
+        }
+        let named = |member: &Arc<Member>| Prefix::parse(given).is_ok_and(|prefix| prefix.matches(member.id.as_bytes()));
+        let members: Vec<_> = self.ctx.roster.all().into_iter().filter(named).collect();
+        if members.is_empty() {
+            return registry::end_gone(&self.ctx).await;
+        }
+        for member in members {
+            registry::end_if_gone(&self.ctx, member.id).await?;
+        }
+        Ok(())
     }
 
     async fn end_survivor(&self, agent: AgentId, process: Option<ProcessRef>) -> Result<(), StartError> {

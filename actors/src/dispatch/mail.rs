@@ -39,7 +39,10 @@ impl Call<'_> {
     }
 
     async fn send(self, request: Send) -> Result<Answer, Failed> {
-        self.node.look_for_agents().await?;
+        match request.to.as_deref() {
+            Some(named) if !request.all_live => self.node.look_for_named(named).await?,
+            _ => self.node.look_for_agents().await?,
+        }
         let all = if request.all_live { self.of_one_repository().await? } else { Vec::new() };
         let (ctx, caller, call) = (self.node.ctx(), self.caller.clone(), self.envelope.call);
         let user = ctx.env.user.to_string();

@@ -149,7 +149,7 @@ fn take_away(file: &Path, taken: &Path, name: &str) -> io::Result<()> {
 
 /// Whether the hook that was writing a file of this name is gone.
 fn is_left_behind(name: &str) -> bool {
-    let writer = name.rsplit_once('.').and_then(|(_, pid)| rustix::process::Pid::from_raw(pid.parse().ok()?));
+    let writer = name.rsplit_once('.').and_then(|(_, pid)| rustix::process::Pid::from_raw(pid.parse().ok().filter(|pid| *pid > 0)?));
     writer.is_none_or(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
@@ -266,11 +266,15 @@ mod tests {
             fs::write(spool.join(name), bytes).unwrap();
         }
         std::os::unix::fs::symlink("/etc/passwd", spool.join("w")).unwrap();
-        fs::write(spool.join(".x.999999999"), "half").unwrap();
+        for no_process in [".x.999999999", ".x.-1", ".x.0"] {
+            fs::write(spool.join(no_process), "half").unwrap();
+        }
         assert_eq!(taken(home.path()).len(), 1);
         assert_eq!(taken(home.path()).len(), 1);
         assert_eq!(fs::read_dir(spool.join("aside")).unwrap().count(), 4);
-        assert!(!spool.join(".x.999999999").exists());
+        for no_process in [".x.999999999", ".x.-1", ".x.0"] {
+            assert!(!spool.join(no_process).exists());
+        }
     }
 
     #[test]

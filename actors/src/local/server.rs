@@ -376,6 +376,9 @@ mod tests {
     impl Answers for Echo {
         fn call(&self, peer: Option<u32>, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Answering<'_> {
             Box::pin(async move {
+                if matches!(envelope.operation, Operation::NodeCheck(_)) {
+                    panic!("as a fault of ours would");
+                }
                 for step in 1..=2 {
                     let told = Progress { what: "working".into(), part: Some((step, 2)) };
                     progress.send(told).await.unwrap();
@@ -462,6 +465,18 @@ mod tests {
             let FromNode::Answer(Ok(reply)) = node.read().unwrap() else { panic!("an answer was due") };
             assert_eq!(postcard::from_bytes::<Option<u32>>(&reply).unwrap(), Some(std::process::id()));
             assert!(matches!(node.read(), Err(LocalError::Lost)));
+        });
+    }
+
+    #[test]
+    fn a_call_that_panics_at_once_is_answered_and_the_next_one_too() {
+        served(|socket| {
+            for _ in 0..2 {
+                let mut node = Connection::open(socket).unwrap();
+                node.call(envelope(node::Check {})).unwrap();
+                let FromNode::Answer(Err(Failed::Broken { facts, .. })) = node.read().unwrap() else { panic!("an answer was due") };
+                assert_eq!(facts, ["the node failed while it worked on this"]);
+            }
         });
     }
 
