@@ -24,6 +24,7 @@ pub mod linking;
 pub mod notice;
 pub mod held;
 pub mod permission;
+pub mod edit;
 mod given;
 pub mod fork;
 mod entry;

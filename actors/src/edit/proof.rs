@@ -1,0 +1,154 @@
+//! What must hold of every edit, whatever the format: asked of generated texts by each format's own tests.
+
+use frith_store::hosts::Format;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{EditError, Match, Step, put, read, take};
+
+/// Keys, also odd ones.
+pub const KEYS: &[&str] = &["frith", "mcpServers", "amp.mcpServers", "a", "b c", "ü", "say \"hi\"", "back\\slash", "", "1", "true", "-"];
+
+/// A path of keys, short ones more often, now and then to an element.
+pub fn path() -> impl Strategy<Value = Vec<Step>> {
+    let key = proptest::sample::select(KEYS).prop_map(|key| Step::Key(key.to_owned()));
+    (proptest::collection::vec(key, 1..4), proptest::bool::weighted(0.3)).prop_map(|(mut path, to_element)| {
+        if to_element {
+            path.push(Step::Item(Match::Field { key: "name".into(), is: "frith".into() }));
+        }
+        path
+    })
+}
+
+/// A value that has a telling name where it is an object, and no null, which not every format has.
+pub fn value() -> impl Strategy<Value = Value> {
+    let single = prop_oneof![
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "[ -~]{0,12}".prop_map(Value::from),
+        proptest::sample::select(vec![
+            "",
+            "true",
+            "null",
+            "1.5",
+            "a: b",
+            "# no",
+            "- x",
+            "ü\n\"",
+            "\t",
+            "~",
+            "'",
+            "C:\\x",
+            "x\r\ny",
+            "\u{7f}\u{1}"
+        ])
+        .prop_map(Value::from),
+    ];
+    let inner = single.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            proptest::collection::vec((proptest::sample::select(KEYS), inner), 0..3).prop_map(object),
+        ]
+    });
+    prop_oneof![
+        2 => proptest::collection::vec((proptest::sample::select(KEYS), inner.clone()), 0..4).prop_map(object),
+        1 => Just(json!({"command": "frith", "args": ["mcp", "--host", "x"], "env": {"A": "b"}})),
+        1 => inner,
+    ]
+}
+
+fn object(members: Vec<(&str, Value)>) -> Value {
+    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// The value made into one that the path's last step finds again.
+pub fn fitted(path: &[Step], value: Value) -> Value {
+    match (path.last(), value) {
+        (Some(Step::Item(Match::Field { key, is })), Value::Object(mut object)) => {
+            object.insert(key.clone(), Value::from(is.clone()));
+            object.into()
+        }
+        (Some(Step::Item(Match::Field { key, is })), _) => json!({ key: is }),
+        (_, value) => value,
+    }
+}
+
+/// What a put must keep, asked of one text: it comes back to the byte, twice is once, what was put is there, and everything
+/// else says what it said. Answers whether it was put.
+pub fn check(format: Format, text: Option<&str>, at: &[Step], value: &Value) -> bool {
+    let there = match read(format, text, at) {
+        Err(EditError::OtherShape { .. }) => return false,
+        there => there.unwrap(),
+    };
+    let put = match super::put(format, text, at, value) {
+        Err(EditError::Inexact { .. } | EditError::NotThere { .. } | EditError::OtherShape { .. }) => {
+            // The reasons are the format's own, and its tests say which are good ones.
+            return false;
+        }
+        put => put.unwrap_or_else(|error| panic!("{error}: {text:?} {at:?}")),
+    };
+    let seen = format!("{text:?}\n{:?}\n{at:?} {value}", put.text);
+    assert_eq!(read(format, Some(&put.text), at).unwrap().as_ref(), Some(value), "{seen}");
+    let again = super::put(format, Some(&put.text), at, value).unwrap();
+    assert_eq!((again.text.as_str(), again.made), (put.text.as_str(), 0), "{seen}");
+    if there.is_none() {
+        assert_eq!(take(format, Some(&put.text), at, put.made).unwrap().as_deref(), text, "{seen}");
+        let mut whole = read(format, Some(&put.text), &[]).unwrap().unwrap();
+        remove(&mut whole, at, put.made);
+        let before = read(format, text, &[]).unwrap().unwrap_or_else(|| whole.clone());
+        assert!(whole == before || is_nothing(&whole) && is_nothing(&before), "{whole}\n{before}\n{seen}");
+    }
+    true
+}
+
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+}
+
+/// Takes a value away, with the containers that were made for it.
+fn remove(whole: &mut Value, at: &[Step], made: usize) {
+    let keep = at.len().saturating_sub(made);
+    let Some((last, above)) = at[..keep].split_last() else { return *whole = Value::Null };
+    let mut inner = whole;
+    for step in above {
+        inner = match step {
+            Step::Key(key) => &mut inner[key],
+            Step::Item(wanted) => inner.as_array_mut().unwrap().iter_mut().find(|it| wanted.holds_for(it)).unwrap(),
+        };
+    }
+    match (last, inner) {
+        (Step::Key(key), Value::Object(object)) => drop(object.shift_remove(key)),
+        (Step::Item(_), Value::Array(array)) => drop(array.pop()),
+        (step, other) => panic!("{step:?} in {other}"),
+    }
+    // A key that stood there without a value reads as nothing, and as a container once it has something.
+}
+
+/// Somebody writes `note` at a place of the text that the put did not touch: taking back leaves that edit as if nothing had
+/// been put.
+pub fn check_beside(format: Format, text: &str, at: &[Step], value: &Value, place: prop::sample::Index, note: &str) {
+    if !matches!(read(format, Some(text), at), Ok(None)) {
+        return;
+    }
+    let Ok(done) = put(format, Some(text), at, value) else { return };
+    let (before, after) = (text.as_bytes(), done.text.as_bytes());
+    let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let same_behind = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
+    // Where what was put begins like what follows it, only what is outside of both readings is beside it.
+    let (left, right) = (same.min(text.len() - same_behind), same.max(text.len() - same_behind));
+    let at_byte = place.index(text.len() + 1);
+    let (is_before, is_behind) = (at_byte < left, at_byte > right);
+    if !text.is_char_boundary(at_byte) || !(is_before || is_behind) {
+        return;
+    }
+    let moved = if is_before { at_byte } else { at_byte + done.text.len() - text.len() };
+    let with = |text: &str, at: usize| format!("{}{note}{}", &text[..at], &text[at..]);
+    let (edited, both) = (with(text, at_byte), with(&done.text, moved));
+    let is_read = read(format, Some(&edited), at) == Ok(None) && read(format, Some(&both), at).is_ok_and(|it| it.as_ref() == Some(value));
+    // An edit that turns a comment into something said may give a comma to what had none.
+    let says_the_same = read(format, Some(&edited), &[]).is_ok_and(|it| note == "x" || Ok(it) == read(format, Some(text), &[]));
+    if is_read && says_the_same {
+        let taken = take(format, Some(&both), at, done.made).unwrap();
+        assert_eq!(taken.as_deref(), Some(edited.as_str()), "{text:?}\n{both:?}\n{at:?}");
+    }
+}

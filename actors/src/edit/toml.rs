@@ -1,0 +1,721 @@
+//! TOML. What is put is a section of its own at the end of the text where it can be one, else a line behind those of its
+//! table, else a member of an inline table or array. It never moves a section that is there.
+
+use serde_json::{Map, Number, Value};
+use toml_edit::{ArrayOfTables, Document, InlineTable, Item, Table};
+
+use super::{
+    EditError, Put, Span, Step,
+    brackets::{Brackets, Comments, Style},
+    json::quoted,
+    layout::{before_line_end, indentation, line_end, line_start, line_stop},
+    missing, not_parsed, other_shape,
+    splice::{Splice, spliced},
+    words,
+};
+
+/// What stands at a path.
+pub fn read(text: &str, at: &[Step]) -> Result<Option<Value>, EditError> {
+    let document = parse(text)?;
+    Ok(walked(document.as_table(), at)?.found.map(Node::value))
+}
+
+/// The text with a value at a path.
+pub fn put(text: Option<&str>, at: &[Step], value: &Value) -> Result<Put, EditError> {
+    let source = text.unwrap_or_default();
+    let document = parse(source)?;
+    let way = walked(document.as_table(), at)?;
+    let edit = Edit { text: source, at, value, statements: statements(source, document.as_table()) };
+    let splices = match way.found {
+        Some(found) => edit.replacing(found, &way.path)?,
+        None => edit.adding(&way)?,
+    };
+    let new_containers = at.len() - way.containers.len();
+    let made = if way.found.is_some() { 0 } else { new_containers + usize::from(text.is_none()) };
+    Ok(Put { text: spliced(source, &splices), made })
+}
+
+/// The text without what stands at a path; none when a document that was made has nothing else.
+pub fn take(text: &str, at: &[Step], mut made: usize) -> Result<Option<String>, EditError> {
+    let document = parse(text)?;
+    let mut way = walked(document.as_table(), at)?;
+    if way.found.is_none() {
+        return Ok(Some(text.to_owned()));
+    }
+    let statements = statements(text, document.as_table());
+    while made > 0 && way.containers.len() > 1 && way.last_is_alone(text, &statements) {
+        made -= 1;
+        way.containers.pop();
+        way.path.pop();
+    }
+    let splices = match way.containers.last() {
+        Some((Node::Value(list), Some(member))) => brackets(list).ok_or_else(|| inexact(at))?.without(text, *member),
+        _ => pieces(text, &statements, &way.path).into_iter().map(Splice::cut).collect(),
+    };
+    let rest = spliced(text, &splices);
+    let is_gone = made > 0 && way.containers.len() == 1 && rest.trim().is_empty();
+    Ok((!is_gone).then_some(rest))
+}
+
+fn parse(text: &str) -> Result<Document<&str>, EditError> {
+    Document::parse(text).map_err(|error| not_parsed(text, error.span().map_or(0, |span| span.start), error.message()))
+}
+
+fn inexact(at: &[Step]) -> EditError {
+    EditError::Inexact { at: words(at) }
+}
+
+/// A part of a document that something can stand in.
+#[derive(Clone, Copy)]
+enum Node<'a> {
+    Table(&'a Table),
+    Tables(&'a ArrayOfTables),
+    Value(&'a toml_edit::Value),
+}
+
+impl<'a> Node<'a> {
+    fn of(item: &'a Item) -> Option<Self> {
+        match item {
+            Item::None => None,
+            Item::Value(value) => Some(Self::Value(value)),
+            Item::Table(table) => Some(Self::Table(table)),
+            Item::ArrayOfTables(tables) => Some(Self::Tables(tables)),
+        }
+    }
+
+    fn value(self) -> Value {
+        match self {
+            Self::Table(table) => table_value(table),
+            Self::Tables(tables) => tables.iter().map(table_value).collect(),
+            Self::Value(value) => inline_value(value),
+        }
+    }
+
+    /// The member that a step leads to, and its place; none when the step does not fit.
+    fn member(self, step: &Step) -> Option<Option<(usize, Self)>> {
+        let keyed = |keys: &mut dyn Iterator<Item = (&'a str, &'a Item)>, wanted: &str| {
+            keys.enumerate().find_map(|(place, (key, item))| (key == wanted).then(|| Some((place, Self::of(item)?))).flatten())
+        };
+        match (step, self) {
+            (Step::Key(key), Self::Table(table)) => Some(keyed(&mut table.iter(), key)),
+            (Step::Key(key), Self::Value(toml_edit::Value::InlineTable(table))) => {
+                Some(table.iter().enumerate().find_map(|(place, (name, value))| (name == key).then_some((place, Self::Value(value)))))
+            }
+            (Step::Item(wanted), Self::Tables(tables)) => Some(
+                tables.iter().enumerate().find(|(_, it)| wanted.holds_for(&table_value(it))).map(|(place, it)| (place, Self::Table(it))),
+            ),
+            (Step::Item(wanted), Self::Value(toml_edit::Value::Array(list))) => Some(
+                list.iter().enumerate().find(|(_, it)| wanted.holds_for(&inline_value(it))).map(|(place, it)| (place, Self::Value(it))),
+            ),
+            _ => None,
+        }
+    }
+}
+
+fn table_value(table: &Table) -> Value {
+    let members = table.iter().filter_map(|(key, item)| Some((key.to_owned(), Node::of(item)?.value())));
+    Value::Object(members.collect::<Map<_, _>>())
+}
+
+fn inline_value(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => Value::String(text.value().clone()),
+        toml_edit::Value::Integer(number) => Value::from(*number.value()),
+        toml_edit::Value::Float(number) => {
+            Number::from_f64(*number.value()).map_or_else(|| Value::String(number.value().to_string()), Value::Number)
+        }
+        toml_edit::Value::Boolean(it) => Value::Bool(*it.value()),
+        toml_edit::Value::Datetime(moment) => Value::String(moment.value().to_string()),
+        toml_edit::Value::Array(list) => list.iter().map(inline_value).collect(),
+        toml_edit::Value::InlineTable(table) => {
+            Value::Object(table.iter().map(|(key, value)| (key.to_owned(), inline_value(value))).collect::<Map<_, _>>())
+        }
+    }
+}
+
+/// A step of a way that was gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Key(String),
+    Place(usize),
+}
+
+/// The containers on a way, each with the place of the member that the way goes on with, and what the way leads to.
+struct Way<'a> {
+    containers: Vec<(Node<'a>, Option<usize>)>,
+    /// The steps that led to something.
+    path: Vec<Part>,
+    found: Option<Node<'a>>,
+}
+
+fn walked<'a>(root: &'a Table, at: &[Step]) -> Result<Way<'a>, EditError> {
+    let mut way = Way { containers: Vec::new(), path: Vec::new(), found: Some(Node::Table(root)) };
+    for (depth, step) in at.iter().enumerate() {
+        let Some(container) = way.found else { break };
+        let wanted = if matches!(step, Step::Key(_)) { "an object" } else { "a list" };
+        let member = container.member(step).ok_or_else(|| other_shape(&at[..depth], wanted))?;
+        way.containers.push((container, member.map(|(place, _)| place)));
+        way.path.extend(member.map(|(place, _)| match step {
+            Step::Key(key) => Part::Key(key.clone()),
+            Step::Item(_) => Part::Place(place),
+        }));
+        way.found = member.map(|(_, node)| node);
+    }
+    Ok(way)
+}
+
+impl Way<'_> {
+    /// Whether the last container holds nothing else than what the way leads to, and would be gone whole with it.
+    fn last_is_alone(&self, text: &str, statements: &[Statement]) -> bool {
+        match self.containers.last() {
+            Some((Node::Value(list), Some(member))) => brackets(list).is_some_and(|list| list.holds_only(text, *member)),
+            Some((Node::Tables(tables), _)) => tables.len() == 1,
+            Some((Node::Table(table), _)) => {
+                let own = &self.path[..self.path.len() - 1];
+                let header = statements.iter().find(|it| it.is_header && it.path == own);
+                let first = statements.iter().find(|it| it.path.starts_with(&self.path)).map_or(0, |it| it.start);
+                let is_plain = |header: &Statement| text.get(header.code_end..first).is_none_or(|between| between.trim().is_empty());
+                table.len() == 1 && header.is_none_or(is_plain)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A header or a line with a key, which is all that a document consists of beside comments.
+#[derive(Debug)]
+struct Statement {
+    is_header: bool,
+    path: Vec<Part>,
+    /// The path of the header above it; its own for a header.
+    section: Vec<Part>,
+    /// Where its first line begins.
+    start: usize,
+    /// Where it ends, before a comment behind it.
+    code_end: usize,
+    /// Where its last line ends, before the line end.
+    stop: usize,
+}
+
+fn statements(text: &str, root: &Table) -> Vec<Statement> {
+    let mut found = Vec::new();
+    collect(text, root, &[], &[], &mut found);
+    found.sort_by_key(|statement| statement.start);
+    found
+}
+
+fn collect(text: &str, table: &Table, path: &[Part], section: &[Part], found: &mut Vec<Statement>) {
+    let statement = |is_header, path: &[Part], section: &[Part], start, end| Statement {
+        is_header,
+        path: path.to_vec(),
+        section: section.to_vec(),
+        start: line_start(text, start),
+        code_end: end,
+        stop: line_stop(text, end),
+    };
+    for (key, item) in table {
+        let path = [path, &[Part::Key(key.to_owned())]].concat();
+        match item {
+            Item::None => {}
+            Item::Value(value) => {
+                let key = table.key(key).and_then(toml_edit::Key::span);
+                if let (Some(key), Some(value)) = (key, value.span()) {
+                    found.push(statement(false, &path, section, key.start, value.end));
+                }
+            }
+            Item::Table(inner) if inner.is_dotted() => collect(text, inner, &path, section, found),
+            Item::Table(inner) => {
+                let header = inner.span().filter(|_| !inner.is_implicit());
+                found.extend(header.map(|span| statement(true, &path, &path, span.start, span.end)));
+                collect(text, inner, &path, &path, found);
+            }
+            Item::ArrayOfTables(tables) => {
+                for (place, inner) in tables.iter().enumerate() {
+                    let path = [&path[..], &[Part::Place(place)]].concat();
+                    found.extend(inner.span().map(|span| statement(true, &path, &path, span.start, span.end)));
+                    collect(text, inner, &path, &path, found);
+                }
+            }
+        }
+    }
+}
+
+/// Everything that says something below a path, with the line ends that set it off.
+fn pieces(text: &str, statements: &[Statement], path: &[Part]) -> Vec<Span> {
+    let mut pieces: Vec<Span> = Vec::new();
+    for own in statements.iter().filter(|it| it.path.starts_with(path)) {
+        match pieces.last_mut() {
+            Some(last) if !own.is_header && own.section.starts_with(path) => last.end = own.stop,
+            _ => pieces.push(set_off(text, own)),
+        }
+    }
+    for piece in pieces.iter_mut().filter(|piece| piece.start == 0 && !text.starts_with(['\r', '\n'])) {
+        let rest = &text[piece.end..];
+        piece.end += if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
+    }
+    pieces
+}
+
+fn set_off(text: &str, statement: &Statement) -> Span {
+    let line = before_line_end(text, statement.start).unwrap_or(statement.start);
+    let start = if statement.is_header { before_line_end(text, line).unwrap_or(line) } else { line };
+    start..statement.stop
+}
+
+/// One value that is to stand in a text.
+struct Edit<'a> {
+    text: &'a str,
+    at: &'a [Step],
+    value: &'a Value,
+    statements: Vec<Statement>,
+}
+
+impl Edit<'_> {
+    fn adding(&self, way: &Way<'_>) -> Result<Vec<Splice>, EditError> {
+        let depth = way.containers.len() - 1;
+        let rest = &self.at[depth..];
+        let own_path = keys(&way.path);
+        match (way.containers[depth].0, own_path) {
+            (Node::Value(list), _) => self.member(list, rest),
+            (Node::Table(table), Some(own)) if !table.is_dotted() => self.section_or_line(&own, rest, &way.path),
+            (Node::Tables(_), Some(own)) => self.section_or_line(&own, rest, &way.path),
+            (Node::Table(_), _) => self.line(&way.path, rest),
+            (Node::Tables(_), None) => Err(inexact(self.at)),
+        }
+    }
+
+    /// A member of an inline table or an array.
+    fn member(&self, list: &toml_edit::Value, rest: &[Step]) -> Result<Vec<Splice>, EditError> {
+        let (step, inner) = missing(rest, 0, self.value)?;
+        let inner = self.inline(&inner)?;
+        let member = match step {
+            Step::Key(name) => format!("{} = {inner}", key(name)),
+            Step::Item(_) => inner,
+        };
+        let style = Style { line_end: line_end(self.text), unit: super::layout::unit(self.text), space: " ", may_spread: false };
+        let list = brackets(list).ok_or_else(|| inexact(self.at))?;
+        Ok(list.room(self.text, style).filled(&member))
+    }
+
+    /// A section for an object; a line of its table for anything else.
+    fn section_or_line(&self, own: &[&str], rest: &[Step], path: &[Part]) -> Result<Vec<Splice>, EditError> {
+        let names = rest.iter().filter_map(|step| if let Step::Key(name) = step { Some(name.as_str()) } else { None });
+        let names: Vec<&str> = own.iter().copied().chain(names).collect();
+        let is_element = matches!(rest.last(), Some(Step::Item(_)));
+        if rest[..rest.len() - 1].iter().any(|step| matches!(step, Step::Item(_))) {
+            return Err(EditError::NotThere { at: words(self.at) });
+        }
+        let end = line_end(self.text);
+        let section = match (self.value, is_element) {
+            (Value::Object(object), true) => format!("[[{}]]{}", dotted(&names), self.lines(object, end)?),
+            (Value::Object(object), false) => format!("[{}]{}", dotted(&names), self.lines(object, end)?),
+            (_, true) if names.len() == own.len() => return Err(inexact(self.at)),
+            _ if names.len() == own.len() + 1 => return self.line(path, rest),
+            _ => {
+                let (last, above) = names.split_last().ok_or_else(|| inexact(self.at))?;
+                let value = if is_element { Value::Array(vec![self.value.clone()]) } else { self.value.clone() };
+                let line = format!("{} = {}", key(last), self.inline(&value)?);
+                if above.is_empty() { line } else { format!("[{}]{end}{line}", dotted(above)) }
+            }
+        };
+        Ok(vec![appended(self.text, &section)])
+    }
+
+    /// A line behind the last one of its table, else behind its table's header. A table that has neither is named in a line
+    /// of the document's own.
+    fn line(&self, path: &[Part], rest: &[Step]) -> Result<Vec<Splice>, EditError> {
+        let lines = || self.statements.iter().filter(|it| !it.is_header);
+        let is_section = path.is_empty() || self.statements.iter().any(|it| it.is_header && it.path == path);
+        let beside = if is_section {
+            lines().rfind(|it| it.section == path).or_else(|| self.statements.iter().find(|it| it.is_header && it.path == path))
+        } else {
+            let dotted = lines().rfind(|it| it.path.starts_with(path) && path.starts_with(&it.section));
+            dotted.or_else(|| lines().rfind(|it| it.section.is_empty()))
+        };
+        let section = beside.map_or(&[][..], |beside| &beside.section[..]);
+        let mut names = keys(&path[section.len()..]).ok_or_else(|| inexact(self.at))?;
+        let (Step::Key(first), inner) = missing(rest, 0, self.value)? else { return Err(inexact(self.at)) };
+        names.push(first);
+        let line = format!("{} = {}", dotted(&names), self.inline(&inner)?);
+        let end = line_end(self.text);
+        Ok(vec![match beside {
+            Some(beside) => Splice::insert(beside.stop, format!("{end}{}{line}", indentation(&self.text[beside.start..]))),
+            None => Splice::insert(0, format!("{line}{end}")),
+        }])
+    }
+
+    /// Something else in the place of what stands at the path.
+    fn replacing(&self, found: Node<'_>, path: &[Part]) -> Result<Vec<Splice>, EditError> {
+        if let Node::Value(value) = found {
+            let span = value.span().ok_or_else(|| inexact(self.at))?;
+            return Ok(vec![Splice::replace(span, self.inline(self.value)?)]);
+        }
+        let header = self.statements.iter().find(|it| it.path.starts_with(path));
+        let (Some(header), Value::Object(object)) = (header.filter(|it| it.is_header && it.path == path), self.value) else {
+            return Err(inexact(self.at));
+        };
+        let lines = self.lines(object, line_end(self.text))?;
+        let mut pieces = pieces(self.text, &self.statements, path).into_iter();
+        let first = pieces.next().ok_or_else(|| inexact(self.at))?;
+        let first_end = if first.start == 0 { before_line_end(self.text, first.end).unwrap_or(first.end) } else { first.end };
+        let whole = Splice::replace(header.stop..first_end, lines);
+        Ok([whole].into_iter().chain(pieces.map(Splice::cut)).collect())
+    }
+
+    fn lines(&self, object: &Map<String, Value>, end: &str) -> Result<String, EditError> {
+        object.iter().map(|(name, value)| Ok(format!("{end}{} = {}", key(name), self.inline(value)?))).collect()
+    }
+
+    fn inline(&self, value: &Value) -> Result<String, EditError> {
+        let list = |members: Result<Vec<String>, EditError>| members.map(|members| members.join(", "));
+        match value {
+            Value::String(text) => Ok(quoted(text).replace('\u{7f}', "\\u007f")),
+            Value::Bool(it) => Ok(it.to_string()),
+            Value::Number(number) if number.is_i64() || number.is_f64() => Ok(number.to_string()),
+            Value::Number(_) | Value::Null => Err(EditError::NoSuchValue { at: words(self.at), value: value.to_string() }),
+            Value::Array(array) => Ok(format!("[{}]", list(array.iter().map(|value| self.inline(value)).collect())?)),
+            Value::Object(object) if object.is_empty() => Ok("{}".to_owned()),
+            Value::Object(object) => {
+                let member = |(name, value): (&String, &Value)| Ok(format!("{} = {}", key(name), self.inline(value)?));
+                Ok(format!("{{ {} }}", list(object.iter().map(member).collect())?))
+            }
+        }
+    }
+}
+
+/// A section at the end of the text, a line apart from what is before it. It stands before the text's last line end, so
+/// that a text without one stays without.
+fn appended(text: &str, section: &str) -> Splice {
+    let end = line_end(text);
+    if text.is_empty() {
+        return Splice::insert(0, format!("{section}{end}"));
+    }
+    Splice::insert(before_line_end(text, text.len()).unwrap_or(text.len()), format!("{end}{end}{section}"))
+}
+
+/// A path of keys; none when it leads through an element, which no header can name.
+fn keys(path: &[Part]) -> Option<Vec<&str>> {
+    path.iter().map(|part| if let Part::Key(name) = part { Some(name.as_str()) } else { None }).collect()
+}
+
+fn key(name: &str) -> String {
+    let is_bare = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    if is_bare { name.to_owned() } else { quoted(name).replace('\u{7f}', "\\u007f") }
+}
+
+fn dotted(names: &[&str]) -> String {
+    names.iter().map(|name| key(name)).collect::<Vec<_>>().join(".")
+}
+
+/// The brackets of an inline table or array; none where keys with dots hide which member is which.
+fn brackets(value: &toml_edit::Value) -> Option<Brackets> {
+    let span = value.span()?;
+    let members = match value {
+        toml_edit::Value::Array(list) => list.iter().map(toml_edit::Value::span).collect::<Option<_>>()?,
+        toml_edit::Value::InlineTable(table) => inline_members(table)?,
+        _ => return None,
+    };
+    Some(Brackets { open: span.start + 1, close: span.end - 1, members, comments: Comments::Hash })
+}
+
+fn inline_members(table: &InlineTable) -> Option<Vec<Span>> {
+    let is_dotted = |value: &toml_edit::Value| value.as_inline_table().is_some_and(InlineTable::is_dotted);
+    table.iter().map(|(name, value)| (!is_dotted(value)).then_some(table.key(name)?.span()?.start..value.span()?.end)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use frith_store::hosts::Format::Toml;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::{
+        super::{Match, proof, put, read, take},
+        *,
+    };
+
+    fn keys(keys: &[&str]) -> Vec<Step> {
+        keys.iter().map(|key| Step::Key((*key).to_owned())).collect()
+    }
+
+    fn element(keys_to_it: &[&str]) -> Vec<Step> {
+        [keys(keys_to_it), vec![Step::Item(Match::Field { key: "name".into(), is: "frith".into() })]].concat()
+    }
+
+    fn entry() -> Value {
+        json!({"command": "frith", "args": ["mcp"], "env": {"A B": "c"}})
+    }
+
+    /// Puts a value and looks that it comes back.
+    fn with(text: &str, at: &[Step], value: &Value) -> String {
+        assert!(proof::check(Toml, Some(text), at, value), "{text} {:?}", put(Toml, Some(text), at, value));
+        put(Toml, Some(text), at, value).unwrap().text
+    }
+
+    #[test]
+    fn an_entry_is_a_section_at_the_end() {
+        let at = keys(&["mcp_servers", "frith"]);
+        insta::assert_snapshot!(with("model = \"x\" # mine\n\n[mcp_servers.other]\ncommand = \"y\"\n", &at, &entry()), @r#"
+        model = "x" # mine
+
+        [mcp_servers.other]
+        command = "y"
+
+        [mcp_servers.frith]
+        command = "frith"
+        args = ["mcp"]
+        env = { "A B" = "c" }
+        "#);
+        insta::assert_snapshot!(with("", &at, &entry()), @r#"
+        [mcp_servers.frith]
+        command = "frith"
+        args = ["mcp"]
+        env = { "A B" = "c" }
+        "#);
+        insta::assert_snapshot!(with("# nothing yet", &at, &entry()), @r#"
+        # nothing yet
+
+        [mcp_servers.frith]
+        command = "frith"
+        args = ["mcp"]
+        env = { "A B" = "c" }
+        "#);
+        assert!(
+            with("a = 1\r\n", &at, &entry())
+                .ends_with("a = 1\r\n\r\n[mcp_servers.frith]\r\ncommand = \"frith\"\r\nargs = [\"mcp\"]\r\nenv = { \"A B\" = \"c\" }\r\n")
+        );
+    }
+
+    #[test]
+    fn an_entry_goes_where_its_neighbours_are() {
+        let at = keys(&["mcp_servers", "frith"]);
+        insta::assert_snapshot!(with("mcp_servers = { other = { command = \"y\" } }\n", &at, &entry()), @r#"mcp_servers = { other = { command = "y" }, frith = { command = "frith", args = ["mcp"], env = { "A B" = "c" } } }"#);
+        insta::assert_snapshot!(with("mcp_servers.other.command = \"y\"\nz = 1\n", &at, &entry()), @r#"
+        mcp_servers.other.command = "y"
+        mcp_servers.frith = { command = "frith", args = ["mcp"], env = { "A B" = "c" } }
+        z = 1
+        "#);
+        insta::assert_snapshot!(with("[x]\n  mcp_servers.other = {}\n\n[z]\n", &keys(&["x", "mcp_servers", "frith"]), &json!({"a": 1})), @r#"
+        [x]
+          mcp_servers.other = {}
+          mcp_servers.frith = { a = 1 }
+
+        [z]
+        "#);
+    }
+
+    #[test]
+    fn a_single_value_is_a_line_of_its_table() {
+        insta::assert_snapshot!(with("[features]\n  a = true # mine\n\n[z]\n", &keys(&["features", "hooks"]), &json!(true)), @r#"
+        [features]
+          a = true # mine
+          hooks = true
+
+        [z]
+        "#);
+        insta::assert_snapshot!(with("[features] # mine\n[z]\n", &keys(&["features", "hooks"]), &json!(true)), @r#"
+        [features] # mine
+        hooks = true
+        [z]
+        "#);
+        insta::assert_snapshot!(with("# mine\n[z]\n", &keys(&["features", "hooks"]), &json!(true)), @r#"
+        # mine
+        [z]
+
+        [features]
+        hooks = true
+        "#);
+        insta::assert_snapshot!(with("# mine\n[z]\n", &keys(&["hooks"]), &json!(1.5)), @r#"
+        hooks = 1.5
+        # mine
+        [z]
+        "#);
+        insta::assert_snapshot!(with("[features.x]\ny = 1\n", &keys(&["features", "hooks"]), &json!("a\"\n")), @r#"
+        features.hooks = "a\"\n"
+        [features.x]
+        y = 1
+        "#);
+    }
+
+    #[test]
+    fn an_element_follows_those_that_are_there() {
+        let ours = json!({"name": "frith", "event": "Stop"});
+        insta::assert_snapshot!(with("[[hooks]]\nname = \"mine\"\n\n[z]\na = 1\n", &element(&["hooks"]), &ours), @r#"
+        [[hooks]]
+        name = "mine"
+
+        [z]
+        a = 1
+
+        [[hooks]]
+        name = "frith"
+        event = "Stop"
+        "#);
+        insta::assert_snapshot!(with("[hooks]\non = true\n", &element(&["hooks", "hooks"]), &ours), @r#"
+        [hooks]
+        on = true
+
+        [[hooks.hooks]]
+        name = "frith"
+        event = "Stop"
+        "#);
+        insta::assert_snapshot!(with("hooks = [\n  { name = \"mine\" }, # first\n]\n", &element(&["hooks"]), &ours), @r#"
+        hooks = [
+          { name = "mine" }, # first
+          { name = "frith", event = "Stop" },
+        ]
+        "#);
+        insta::assert_snapshot!(with("a = 1", &element(&["hooks"]), &ours), @r#"
+        a = 1
+
+        [[hooks]]
+        name = "frith"
+        event = "Stop"
+        "#);
+    }
+
+    #[test]
+    fn what_its_user_made_of_an_entry_is_taken_whole() {
+        let text = "a = 1\n\n[mcp_servers.frith]\ncommand = \"frith\"\n# theirs\n\n[z]\nb = 2\n\n[mcp_servers.frith.env]\nC = \"d\"\n";
+        let taken = take(Toml, Some(text), &keys(&["mcp_servers", "frith"]), 1).unwrap().unwrap();
+        assert_eq!(taken, "a = 1\n# theirs\n\n[z]\nb = 2\n");
+    }
+
+    #[test]
+    fn a_section_that_somebody_else_uses_now_stays() {
+        let at = keys(&["features", "hooks"]);
+        let put = put(Toml, Some("a = 1\n"), &at, &json!(true)).unwrap();
+        let used = format!("{}other = 1\n", put.text);
+        assert_eq!(take(Toml, Some(&used), &at, put.made).unwrap().unwrap(), "a = 1\n\n[features]\nother = 1\n");
+    }
+
+    #[test]
+    fn a_value_that_is_another_is_replaced_where_it_stands() {
+        let text = "[mcp_servers.frith] # kept\ncommand = \"old\"\n\n[mcp_servers.frith.env]\nA = \"b\"\n\n[z]\na = 1 # kept\n";
+        insta::assert_snapshot!(put(Toml, Some(text), &keys(&["mcp_servers", "frith"]), &json!({"command": "new"})).unwrap().text, @r#"
+        [mcp_servers.frith] # kept
+        command = "new"
+
+        [z]
+        a = 1 # kept
+        "#);
+        assert!(put(Toml, Some(text), &keys(&["z", "a"]), &json!(2)).unwrap().text.ends_with("a = 2 # kept\n"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_begins_with_the_entry_and_ends_without_it() {
+        for (at, made) in [(keys(&["mcp_servers", "frith"]), 2), (keys(&["frith"]), 1), (element(&["hooks"]), 2)] {
+            let value = proof::fitted(&at, json!({"command": "frith"}));
+            let put = put(Toml, None, &at, &value).unwrap();
+            assert_eq!(put.made, made);
+            assert_eq!(take(Toml, Some(&put.text), &at, made).unwrap(), None);
+            let noted = format!("# kept\n{}", put.text);
+            assert_eq!(take(Toml, Some(&noted), &at, made).unwrap().unwrap().trim_end(), "# kept");
+        }
+    }
+
+    #[test]
+    fn b20_what_is_no_toml_is_told_with_its_place() {
+        let fault = |text: &str| put(Toml, Some(text), &keys(&["a", "b"]), &json!(1)).unwrap_err().to_string();
+        assert_eq!(fault("x = 1\ny = = 2\n"), "line 2, column 5: extra `=`, expected nothing");
+        assert_eq!(fault("a = 1"), "`a` is something else than an object");
+        assert!(fault("x = 1\nx = 2\n").starts_with("line 2, column 1: duplicate key"));
+        let null = put(Toml, Some(""), &keys(&["a"]), &Value::Null).unwrap_err();
+        assert_eq!(null.to_string(), "`a` cannot hold `null` in this format");
+    }
+
+    /// Things that may stand at the top, and sections; a draw of them that repeats itself is no TOML and is drawn again.
+    const LINES: &[&str] = &[
+        "model = \"x\" # mine",
+        "\"quo.ted\" = 1",
+        "a.b.c = true",
+        "a.b.d = 1_000",
+        "list = [ 1, 2, # two\n  3,\n]",
+        "servers = { x = { command = \"y\" } }",
+        "empty = {}",
+        "arr = []",
+        "hooks = [ ]",
+        "text = \"\"\"\n[no.header]\nx = 1\n\"\"\"",
+        "day = 2020-01-01",
+        "\"\\u0066rith\" = 1",
+        "'lit' = '\\'",
+        "features = { a = 1, b = [2] }",
+        "mcp_servers.other.command = \"z\"",
+        "a = { b.c = 1 }",
+        "frith = [ { name = \"mine\" } ]",
+        "n = -0.5e3",
+    ];
+    const SECTIONS: &[&str] = &[
+        "[features]\nhooks = true",
+        "[mcp_servers.other]\ncommand = \"x\"\nargs = [\n  \"y\", # why\n]",
+        "[mcp_servers.other.env]\nA = \"b\"",
+        "[[hooks]]\nevent = \"a\"\nname = \"z\"",
+        "[[hooks]]\nname = \"y\"\nargs = []",
+        "[hooks.sub]\nx = 1",
+        "[profiles.\"a b\"]\nmodel = 'o'",
+        "[empty]",
+        "[ a . \"b\" ]  # spaced\n  k.l = 1",
+        "[mcp_servers]\nx.y = 1",
+        "[hooks.state.\"/x:Stop\"]\ntrusted_hash = \"sha\"",
+        "[features]",
+        "[frith.a]\nb = 1",
+        "[[a.b]]\nc = 1",
+    ];
+
+    fn document() -> impl Strategy<Value = String> {
+        let lines = proptest::collection::vec((proptest::sample::select(LINES), gap()), 0..4);
+        let sections = proptest::collection::vec((proptest::sample::select(SECTIONS), gap()), 0..5);
+        let ends = proptest::sample::select(vec!["\n", "\n", "\r\n", "mixed"]);
+        (lines, gap(), sections, ends, any::<bool>(), proptest::bool::weighted(0.2))
+            .prop_map(|(lines, first, sections, end, has_last, mark)| {
+                let mut text = first.to_owned();
+                for (statement, gap) in lines.iter().chain(&sections) {
+                    text.extend([statement, "\n", gap]);
+                }
+                let text = if has_last { &text[..] } else { text.trim_end_matches('\n') };
+                let text = match end {
+                    "mixed" => text.replacen('\n', "\r\n", 2),
+                    end => text.replace('\n', end),
+                };
+                format!("{}{text}", if mark { "\u{feff}" } else { "" })
+            })
+            .prop_filter("it repeats itself", |text| parse(text.trim_start_matches('\u{feff}')).is_ok())
+    }
+
+    fn gap() -> impl Strategy<Value = &'static str> {
+        proptest::sample::select(vec!["", "", "", "\n", "\n\n", "# noted\n", "\n  # [mcp_servers.frith]\n", "\t\n"])
+    }
+
+    fn path() -> impl Strategy<Value = Vec<Step>> {
+        let names =
+            vec!["mcp_servers", "frith", "features", "hooks", "a", "b", "servers", "empty", "arr", "quo.ted", "other", "x y", "list"];
+        let key = proptest::sample::select(names).prop_map(|key| Step::Key(key.to_owned()));
+        (proptest::collection::vec(key, 1..4), proptest::bool::weighted(0.3)).prop_map(|(mut path, to_element)| {
+            path.extend(to_element.then(|| Step::Item(Match::Field { key: "name".into(), is: "frith".into() })));
+            path
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back_to_the_byte(text in document(), at in path(), value in proof::value()) {
+            let value = proof::fitted(&at, value);
+            // A key with a dot inside an inline table hides where its neighbours end.
+            let is_hidden = text.contains("{ b.c = 1 }") && at[0] == Step::Key("a".into());
+            let is_open = matches!(read(Toml, Some(&text), &at), Ok(None));
+            prop_assert!(proof::check(Toml, Some(&text), &at, &value) || !is_open || is_hidden, "{:?}", put(Toml, Some(&text), &at, &value));
+            prop_assert!(proof::check(Toml, None, &at, &value));
+        }
+
+        #[test]
+        fn what_somebody_writes_elsewhere_stays(text in document(), at in path(), value in proof::value(), place in any::<prop::sample::Index>(), note in proptest::sample::select(vec![" ", "\n", "# e\n", "\n# f\n", "x"])) {
+            proof::check_beside(Toml, &text, &at, &proof::fitted(&at, value), place, note);
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(text in "[\\[\\]{}=,.#\"' a1\n\r\u{feff}]{0,24}", at in path()) {
+            let _ = put(Toml, Some(&text), &at, &entry());
+            let _ = take(Toml, Some(&text), &at, 2);
+        }
+    }
+}
