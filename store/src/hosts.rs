@@ -51,6 +51,8 @@ pub struct Host {
     pub unverified: &'static [&'static str],
     /// Facts that nobody looked up at its maker, by their names in `hosts.json` or in words.
     pub not_looked_up: &'static [&'static str],
+    /// Where its facts were looked up: a page or a package of its maker, of which version. What nobody looked up is handed down.
+    pub looked_up: &'static [&'static str],
 }
 
 /// A form in which a host exists.

@@ -186,7 +186,7 @@ const ROWS: &[Habits] = &[
     },
     Habits {
         host: "qwen",
-        events: Events { sub_stop: "", ..CLAUDES_EVENTS },
+        events: CLAUDES_EVENTS,
         fields: CLAUDES,
         tool: claudes_tool,
         in_hooks: &[("QWEN_PROJECT_DIR", Holds::Folder), ("GEMINI_PROJECT_DIR", Holds::Folder), ("CLAUDE_PROJECT_DIR", Holds::Folder)],
@@ -244,8 +244,14 @@ const ROWS: &[Habits] = &[
             sub_start: "",
             sub_stop: "",
         },
-        fields: Fields { session: "taskId", folder: "workspaceRoots", folders: true, event: Some("hookName") },
-        tool: |command| json!({ "tool_call": { "name": "execute_command", "input": { "command": command } }, "tool_result": "" }),
+        fields: Fields { session: "taskId", folder: "workspaceRoots", folders: true, event: None },
+        tool: |command| {
+            json!({
+                "hookName": "tool_result",
+                "tool_result": { "name": "execute_command", "input": { "command": command }, "output": "" },
+                "postToolUse": { "toolName": "execute_command", "parameters": { "command": command }, "result": "" },
+            })
+        },
         in_hooks: &[],
         in_first_hook: &[],
         in_shell: &[],
@@ -265,7 +271,7 @@ const ROWS: &[Habits] = &[
         },
         fields: Fields { session: "session_id", folder: "workspace", folders: false, event: Some("event") },
         tool: |_| json!({ "model": "deepseek", "mode": "agent", "total_tokens": 7 }),
-        in_hooks: &[("DEEPSEEK_SESSION_ID", Holds::Session)],
+        in_hooks: &[("DEEPSEEK_SESSION_ID", Holds::Session), ("DEEPSEEK_WORKSPACE", Holds::Folder)],
         in_first_hook: &[],
         in_shell: &[],
         in_servers: &[],

@@ -9,6 +9,7 @@ use std::{
     process::{Child, Stdio},
 };
 
+use frith_store::hosts::{self, Says};
 use serde_json::{Value, json};
 
 use crate::{
@@ -151,9 +152,10 @@ impl<'a> Host<'a> {
         all.into_iter().filter(|event| !event.is_empty()).collect()
     }
 
-    /// Whether it tells of what a person says to it.
-    pub fn tells_of_prompts(&self) -> bool {
-        !self.habits.events.prompt.is_empty()
+    /// Whether it tells of what a person says to it, and reads what is answered then.
+    pub fn is_answered_at_prompts(&self) -> bool {
+        let prompt = hosts::host(self.name()).and_then(|row| row.event(self.habits.events.prompt));
+        prompt.is_some_and(|prompt| prompt.says == Says::Context)
     }
 
     /// Another host, started from this one.

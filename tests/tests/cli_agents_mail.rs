@@ -43,7 +43,7 @@ fn wait_for_delivery(mut sent: impl FnMut([&'static str; 4]) -> Run) {
 
 /// What a host is told of its mail, at whichever of its events can be answered.
 fn pushed(host: &mut Host<'_>) -> Run {
-    host.told(|host| if host.tells_of_prompts() { host.prompt() } else { host.tool("make") })
+    host.told(|host| if host.is_answered_at_prompts() { host.prompt() } else { host.tool("make") })
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is written to a host: one JSON object in the shape of its row, or nothing where an object would do harm.
 
-use frith_store::hosts::{Answer, Context, EventClass, HookEvent, Host, Says};
+use frith_store::hosts::{Context, EventClass, HookEvent, Host, Says};
 
 /// Whether the host's answers can hold context at all; one that wants it inside the prompt needs the prompt.
 pub fn can_hold_context(host: &Host, has_prompt: bool) -> bool {
@@ -24,11 +24,8 @@ pub fn shape(host: &Host, event: &str, context: Option<&str>, prompt: Option<&st
 
 /// What says nothing: an object for a host that reads objects.
 fn nothing(host: &Host) -> Vec<u8> {
-    let reads_objects = match host.hooks.known().and_then(|hooks| hooks.answer.known()) {
-        Some(Answer { context, .. }) => context.known() != Some(&Context::Text),
-        None => false,
-    };
-    if reads_objects { b"{}".to_vec() } else { Vec::new() }
+    let answer = host.hooks.known().and_then(|hooks| hooks.answer.known());
+    if answer.is_some_and(|answer| !answer.quiet) { b"{}".to_vec() } else { Vec::new() }
 }
 
 fn shape_of(host: &Host) -> Option<&Context> {
@@ -79,6 +76,11 @@ mod tests {
             ("cursor", "postToolUse", json!({"additional_context": hostile})),
             ("copilot", "postToolUse", json!({"additionalContext": hostile})),
             ("cline", "PostToolUse", json!({"context": hostile})),
+            (
+                "qwen",
+                "PostToolUseFailure",
+                json!({"hookSpecificOutput": {"hookEventName": "PostToolUseFailure", "additionalContext": hostile}}),
+            ),
             ("codewhale", "message_submit", json!({"text": format!("do it\n\n{hostile}")})),
         ];
         for (host, event, wanted) in cases {
@@ -97,6 +99,7 @@ mod tests {
             ("cursor", "beforeSubmitPrompt"),
             ("windsurf", "post_run_command"),
             ("codewhale", "session_start"),
+            ("copilot", "userPromptSubmitted"),
         ];
         for (host, event) in cases {
             assert_eq!(said(host, event, Some("mail")), "{}", "{host} {event}");
@@ -107,7 +110,11 @@ mod tests {
     fn where_an_object_would_do_harm_nothing_is_written() {
         assert_eq!(said("claude", "WorktreeCreate", Some("mail")), "", "an object on this event hangs its host");
         assert_eq!(said("kiro", "agentSpawn", Some("mail")), "", "this host would show an object to its model");
-        assert_eq!(said("reasonix", "Stop", None), "");
+        assert_eq!(said("reasonix", "PreCompact", None), "", "this host would summarize by an object");
+        assert_eq!(said("kimi", "UserPromptSubmit", None), "", "and this one would show it to its model");
+        assert_eq!(said("kimi", "PostToolUse", Some("mail")), "", "nor is anything read after a tool");
+        assert_eq!(said("kimi", "UserPromptSubmit", Some("mail")), r#"{"message":"mail"}"#);
+        assert_eq!(said("crush", "PreToolUse", None), "");
     }
 
     #[test]

@@ -49,10 +49,12 @@ pub fn host_of(named: &str, variables: Variables<'_>) -> Option<&'static Host> {
 /// is registered. The payload may break off, and may have anything in it.
 pub fn read<'a>(host: &'static Host, event: &str, json: &'a str, variables: Variables<'_>) -> Option<Parsed<'a>> {
     let payload = host.hooks.known()?.payload.known()?;
-    let object = Object::read(json)?;
+    let by_variable = session_variable(host, variables);
+    // A host that tells some events by variables alone writes nothing for them.
+    let object = Object::read(if by_variable.is_some() && json.trim().is_empty() { "{}" } else { json })?;
     let row = host.event(event);
     let class = row.map_or(EventClass::Other, |row| row.class);
-    let session = name(&object, &payload.session).or_else(|| session_variable(host, variables));
+    let session = name(&object, &payload.session).or(by_variable);
     if session.is_none() && payload.session.is_known() {
         return None;
     }
@@ -248,6 +250,19 @@ mod tests {
         ] {
             assert_eq!(folder(json).unwrap(), "/by/variable");
         }
+    }
+
+    #[test]
+    fn an_event_without_a_payload_is_read_from_the_variables_alone() {
+        let host = hosts::host("codewhale").unwrap();
+        let variables = |name: &str| match name {
+            "DEEPSEEK_SESSION_ID" => Some(OsString::from("sess_1")),
+            "DEEPSEEK_WORKSPACE" => Some(OsString::from("/work")),
+            _ => None,
+        };
+        let event = read(host, "session_start", "", &variables).unwrap().event;
+        assert_eq!((event.session.as_deref(), event.folder.map(|it| it.to_string())), (Some("sess_1"), Some("/work".into())));
+        assert!(read(host, "session_start", "", NOTHING).is_none() && read(host, "session_start", "no JSON", &variables).is_none());
     }
 
     #[test]

@@ -241,6 +241,8 @@ pub struct Answer {
     pub rewrite_input: Fact<&'static [&'static str]>,
     /// The field that replaces what a tool answered.
     pub replace_result: Fact<&'static str>,
+    /// Whether nothing at all is written where there is nothing to say, since the host takes any byte for context.
+    pub quiet: bool,
 }
 
 /// How context is given.

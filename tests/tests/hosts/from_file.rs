@@ -12,6 +12,7 @@ pub(super) fn facts(json: &Json) -> Facts {
     put("agents", agents(&json["seed"]));
     put("unverified", texts(&json["unverified"]).join(" / "));
     put("not_looked_up", texts(&json["not_looked_up"]).join(" / "));
+    put("looked_up", texts(&json["looked_up"]).join(" / "));
     here(&json["here"], &mut put);
     mcp(json, &mut put);
     hooks(json, &mut put);
@@ -71,7 +72,7 @@ fn mcp(json: &Json, put: &mut impl FnMut(&str, String)) {
         (Json::Null, Json::Null) => absent("mcp.entry"),
         (entry, format) => format!("{} at {}: {entry}", text(format), texts(&mcp["key_path"]).join(" > ")),
     };
-    put("mcp.entry", entry.replace("toml (v1) / json (0.x)", "toml / json"));
+    put("mcp.entry", entry);
     let notes = text(&mcp["notes"]);
     for (at, found) in mcp["user_files"].as_array().into_iter().flatten().enumerate() {
         let is_application = notes.contains("absolute binary path") && matches!(text(&found["variant"]).as_str(), "" | "desktop");
@@ -216,7 +217,8 @@ fn answer(json: &Json, put: &mut impl FnMut(&str, String)) {
         let is_known = text(&hooks["notes"]).contains("cannot rewrite input or add context");
         return put("answer", if is_known { NONE } else { why }.into());
     };
-    for (key, said) in fields {
+    put("answer.quiet", (fields.get("quiet") == Some(&Json::Bool(true))).to_string());
+    for (key, said) in fields.iter().filter(|(key, _)| *key != "quiet") {
         let said = match said.as_str() {
             None => if is_doubtful { UNCHECKED } else { NONE }.to_owned(),
             Some(said) if said.starts_with("exit") => "exit code 2".into(),

@@ -29,6 +29,7 @@ pub(super) fn facts(host: &Host) -> Facts {
     put("agents", agents.into());
     put("unverified", host.unverified.join(" / "));
     put("not_looked_up", host.not_looked_up.join(" / "));
+    put("looked_up", host.looked_up.join(" / "));
     put("plugin", host.plugin_functions.join(", "));
     here(host, &mut put);
     mcp(host, &mut put);
@@ -241,6 +242,7 @@ fn answer(answer: &Answer, put: &mut impl FnMut(&str, String)) {
         Context::Text => "plain stdout of agentSpawn/userPromptSubmit".into(),
     });
     put("answer.context", context);
+    put("answer.quiet", answer.quiet.to_string());
     put("answer.permission", said(&answer.permission, |it| permission(*it).into()));
     let rewrite = said(&answer.rewrite_input, |fields| match fields {
         ["hookSpecificOutput", "updatedInput"] => "hookSpecificOutput.updatedInput (PreToolUse)".into(),

@@ -134,6 +134,7 @@ const KEYS: &[&str] = &[
     "worktrees.verified",
     "unverified",
     "not_looked_up",
+    "looked_up",
 ];
 
 fn keys(json: &Json, path: &str, into: &mut std::collections::BTreeSet<String>) {
@@ -234,6 +235,14 @@ fn page_of_hosts() -> String {
             writeln!(page, "| `{}` | `{}` | {:?} | {context} | {} |", host.id, event.name, event.class, installed.trim_end())
                 .expect("a text takes what is written");
         }
+    }
+    page.push_str(
+        "\n## Where the facts are from\n\nWhere they were looked up, or on which version of a host they were measured; what was not looked up was handed down. \
+         What is said\nand was not seen to be so stands beside it.\n\n| host | looked up in | not verified |\n|---|---|---|\n",
+    );
+    for host in hosts::all() {
+        let doubts = [host.unverified, host.not_looked_up].concat();
+        writeln!(page, "| `{}` | {} | {} |", host.id, host.looked_up.join("; "), doubts.join("; ")).expect("a text takes what is written");
     }
     page
 }

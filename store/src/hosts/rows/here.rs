@@ -18,31 +18,38 @@ pub(super) static CLAUDE: Here = Here::by(&[
 
 pub(super) static CURSOR: Here = Here::by(&[Signs::application(&["cursor-agent", "cursor"])
     .linux(&["~/.local/bin/cursor-agent", "/usr/share/cursor/cursor", "/opt/Cursor/cursor"])
-    .macos(&["~/.local/bin/cursor-agent", "/Applications/Cursor.app", "~/Applications/Cursor.app"])]);
+    .macos(&["~/.local/bin/cursor-agent", "/Applications/Cursor.app", "~/Applications/Cursor.app"])])
+.skills("~/.cursor/skills");
 
 pub(super) static CODEX: Here =
     Here::by(&[Signs::application(&["codex"]).macos(&["/opt/homebrew/bin/codex", "/Applications/Codex.app", "~/Applications/Codex.app"])])
-        .moved(&[Moved::folder("CODEX_HOME", "~/.codex")]);
+        .moved(&[Moved::folder("CODEX_HOME", "~/.codex")])
+        .skills("~/.codex/skills");
 
 pub(super) static WINDSURF: Here = Here::by(&[Signs::application(&["windsurf"])
     .linux(&["/usr/share/windsurf/windsurf", "/opt/windsurf/windsurf"])
-    .macos(&["/Applications/Windsurf.app", "~/Applications/Windsurf.app"])]);
+    .macos(&["/Applications/Windsurf.app", "~/Applications/Windsurf.app"])])
+.skills("~/.codeium/windsurf/skills");
 
 pub(super) static DEVIN: Here = Here::by(&[Signs::application(&["devin", "devin-desktop"]).linux(&["~/.local/bin/devin"]).macos(&[
     "~/.local/bin/devin",
     "/Applications/Devin.app",
     "~/Applications/Devin.app",
 ])])
-.moved(&[XDG]);
+.moved(&[XDG])
+.skills("~/.config/devin/skills");
 
-pub(super) static KILO: Here = Here::by(&[Signs::extension(&["kilo", "kilocode"], &["kilocode.kilo-code"])]).moved(&[XDG]);
+pub(super) static KILO: Here =
+    Here::by(&[Signs::extension(&["kilo", "kilocode"], &["kilocode.kilo-code"])]).moved(&[XDG]).skills("~/.config/kilo/skills");
 
 pub(super) static GROK: Here = Here::by(&[Signs::command(&["grok"]).linux(&["~/.grok/bin/grok"]).macos(&["~/.grok/bin/grok"])])
-    .moved(&[Moved::folder("GROK_HOME", "~/.grok")]);
+    .moved(&[Moved::folder("GROK_HOME", "~/.grok")])
+    .skills("~/.grok/skills");
 
 pub(super) static MIMO: Here = Here::by(&[Signs::command(&["mimo", "mimocode"])]).moved(&[XDG]);
 
-pub(super) static OMP: Here = Here::by(&[Signs::command(&["omp"])]);
+pub(super) static OMP: Here =
+    Here::by(&[Signs::command(&["omp"])]).moved(&[Moved::folder("PI_CODING_AGENT_DIR", "~/.omp/agent")]).skills("~/.omp/agent/skills");
 
 pub(super) static ANTIGRAVITY: Here =
     Here::by(&[Signs::application(&["antigravity", "agy"]).macos(&["/Applications/Antigravity.app", "~/Applications/Antigravity.app"])]);
@@ -54,18 +61,22 @@ pub(super) static OPENCODE: Here = Here::by(&[
         .macos(&["~/.opencode/bin/opencode", "/opt/homebrew/bin/opencode"]),
     Signs::application(&["opencode-desktop"]).of("desktop").macos(&["/Applications/OpenCode.app", "~/Applications/OpenCode.app"]),
 ])
-.moved(&[XDG]);
+.moved(&[XDG])
+.skills("~/.config/opencode/skills");
 
-pub(super) static PI: Here = Here::by(&[Signs::command(&["pi"])]);
+pub(super) static PI: Here = Here::by(&[Signs::command(&["pi"])]).skills("~/.pi/agent/skills");
 
 pub(super) static ZCODE: Here = Here::by(&[Signs::application(&["zcode"])
     .linux(&["/opt/ZCode/zcode"])
-    .macos(&["/Applications/ZCode.app", "~/Applications/ZCode.app"])]);
+    .macos(&["/Applications/ZCode.app", "~/Applications/ZCode.app"])])
+.skills("~/.zcode/skills");
 
 pub(super) static KIMI: Here = Here::by(&[Signs::command(&["kimi"]).linux(&["~/.local/bin/kimi"]).macos(&["~/.local/bin/kimi"])])
-    .moved(&[Moved::folder("KIMI_CODE_HOME", "~/.kimi-code")]);
+    .moved(&[Moved::folder("KIMI_CODE_HOME", "~/.kimi-code")])
+    .skills("~/.kimi-code/skills");
 
-pub(super) static COPILOT: Here = Here::by(&[Signs::command(&["copilot"])]).moved(&[Moved::folder("COPILOT_HOME", "~/.copilot")]);
+pub(super) static COPILOT: Here =
+    Here::by(&[Signs::command(&["copilot"])]).moved(&[Moved::folder("COPILOT_HOME", "~/.copilot")]).skills("~/.copilot/skills");
 
 pub(super) static VSCODE: Here = Here::by(&[
     Signs::application(&["code"])
@@ -79,56 +90,69 @@ pub(super) static VSCODE: Here = Here::by(&[
 ])
 .moved(&[XDG]);
 
-pub(super) static COMMANDCODE: Here = Here::by(&[Signs::command(&["commandcode", "command-code"])]);
+pub(super) static COMMANDCODE: Here = Here::by(&[Signs::command(&["commandcode", "command-code"])]).skills("~/.commandcode/skills");
 
-pub(super) static GEMINI: Here =
-    Here::by(&[Signs::command(&["gemini"]).macos(&["/opt/homebrew/bin/gemini"])]).moved(&[Moved::folder("GEMINI_CLI_HOME", "~")]);
+pub(super) static GEMINI: Here = Here::by(&[Signs::command(&["gemini"]).macos(&["/opt/homebrew/bin/gemini"])])
+    .moved(&[Moved::folder("GEMINI_CLI_HOME", "~")])
+    .skills("~/.gemini/skills");
 
 pub(super) static CLINE: Here =
-    Here::by(&[Signs::command(&["cline"]).of("cli"), Signs::extension(&[], &["saoudrizwan.claude-dev"]).of("extension")]).moved(&[XDG]);
+    Here::by(&[Signs::command(&["cline"]).of("cli"), Signs::extension(&[], &["saoudrizwan.claude-dev"]).of("extension")])
+        .moved(&[Moved::folder("CLINE_DATA_DIR", "~/.cline/data"), Moved::folder("CLINE_DIR", "~/.cline"), XDG])
+        .skills("~/.cline/skills");
 
-pub(super) static ROO: Here = Here::by(&[Signs::extension(&[], &["rooveterinaryinc.roo-cline"])]).moved(&[XDG]);
+pub(super) static ROO: Here = Here::by(&[Signs::extension(&[], &["rooveterinaryinc.roo-cline"])]).moved(&[XDG]).skills("~/.roo/skills");
 
-pub(super) static JUNIE: Here = Here::by(&[Signs::command(&["junie"]).linux(&["~/.local/bin/junie"]).macos(&["~/.local/bin/junie"])]);
+pub(super) static JUNIE: Here =
+    Here::by(&[Signs::command(&["junie"]).linux(&["~/.local/bin/junie"]).macos(&["~/.local/bin/junie"])]).skills("~/.junie/skills");
 
-pub(super) static DROID: Here = Here::by(&[Signs::command(&["droid"]).linux(&["~/.local/bin/droid"]).macos(&["~/.local/bin/droid"])]);
+pub(super) static DROID: Here =
+    Here::by(&[Signs::command(&["droid"]).linux(&["~/.local/bin/droid"]).macos(&["~/.local/bin/droid"])]).skills("~/.factory/skills");
 
 pub(super) static KIRO: Here = Here::by(&[Signs::application(&["kiro-cli", "kiro"])
     .linux(&["~/.local/bin/kiro-cli", "/usr/share/kiro/kiro"])
-    .macos(&["~/.local/bin/kiro-cli", "/Applications/Kiro.app", "/Applications/Kiro CLI.app"])]);
+    .macos(&["~/.local/bin/kiro-cli", "/Applications/Kiro.app", "/Applications/Kiro CLI.app"])])
+.skills("~/.kiro/skills");
 
 pub(super) static AMP: Here =
-    Here::by(&[Signs::extension(&["amp"], &["sourcegraph.amp"]).linux(&["~/.amp/bin/amp"]).macos(&["~/.amp/bin/amp"])]);
+    Here::by(&[Signs::extension(&["amp"], &["sourcegraph.amp"]).linux(&["~/.amp/bin/amp"]).macos(&["~/.amp/bin/amp"])])
+        .skills("~/.config/agents/skills");
 
 pub(super) static WARP: Here = Here::by(&[Signs::application(&["warp-terminal"])
     .linux(&["/opt/warpdotdev/warp-terminal/warp"])
     .macos(&["/Applications/Warp.app", "~/Applications/Warp.app"])]);
 
 pub(super) static CRUSH: Here = Here::by(&[Signs::command(&["crush"]).macos(&["/opt/homebrew/bin/crush"])])
-    .moved(&[Moved::folder("CRUSH_GLOBAL_CONFIG", "$XDG_CONFIG_HOME/crush")]);
+    .moved(&[Moved::folder("CRUSH_GLOBAL_CONFIG", "$XDG_CONFIG_HOME/crush")])
+    .skills("~/.config/crush/skills");
 
 pub(super) static OPENHANDS: Here =
-    Here::by(&[Signs::command(&["openhands"]).linux(&["~/.local/bin/openhands"]).macos(&["~/.local/bin/openhands"])]);
+    Here::by(&[Signs::command(&["openhands"]).linux(&["~/.local/bin/openhands"]).macos(&["~/.local/bin/openhands"])])
+        .skills("~/.openhands/skills");
 
-pub(super) static AUGMENT: Here = Here::by(&[Signs::extension(&["auggie"], &["augment.vscode-augment"])]);
+pub(super) static AUGMENT: Here = Here::by(&[Signs::extension(&["auggie"], &["augment.vscode-augment"])]).skills("~/.augment/skills");
 
-pub(super) static REASONIX: Here = Here::by(&[Signs::command(&["reasonix"]).of("v1"), Signs::command(&["reasonix"]).of("0.x")])
-    .moved(&[Moved::folder("REASONIX_HOME", "~/.reasonix")]);
+pub(super) static REASONIX: Here =
+    Here::by(&[Signs::command(&["reasonix"])]).moved(&[Moved::folder("REASONIX_HOME", "~/.reasonix")]).skills("~/.reasonix/skills");
 
-pub(super) static QWEN: Here = Here::by(&[Signs::command(&["qwen"])]).moved(&[Moved::folder("QWEN_HOME", "~/.qwen")]);
+pub(super) static QWEN: Here =
+    Here::by(&[Signs::command(&["qwen"])]).moved(&[Moved::folder("QWEN_HOME", "~/.qwen")]).skills("~/.qwen/skills");
 
-pub(super) static CODEBUDDY: Here = Here::by(&[Signs::command(&["codebuddy", "cbc"])]);
+pub(super) static CODEBUDDY: Here = Here::by(&[Signs::command(&["codebuddy", "cbc"])]).skills("~/.codebuddy/skills");
 
 pub(super) static GOOSE: Here = Here::by(&[Signs::application(&["goose"]).linux(&["~/.local/bin/goose"]).macos(&[
     "/Applications/Goose.app",
     "~/Applications/Goose.app",
     "~/.local/bin/goose",
 ])])
-.moved(&[XDG]);
+.moved(&[XDG])
+.skills("~/.config/goose/skills");
 
-pub(super) static CONTINUE: Here = Here::by(&[Signs::extension(&["cn"], &["continue.continue"])]);
+pub(super) static CONTINUE: Here = Here::by(&[Signs::extension(&["cn"], &["continue.continue"])]).skills("~/.continue/skills");
 
-pub(super) static CODEWHALE: Here = Here::by(&[Signs::command(&["codewhale"])]).moved(&[Moved::folder("CODEWHALE_HOME", "~/.codewhale")]);
+pub(super) static CODEWHALE: Here = Here::by(&[Signs::command(&["codewhale"])])
+    .moved(&[Moved::folder("DEEPSEEK_MCP_CONFIG", "~/.codewhale/mcp.json"), Moved::folder("CODEWHALE_HOME", "~/.codewhale")])
+    .skills("~/.codewhale/skills");
 
 pub(super) static AIDER: Here = Here::by(&[Signs::command(&["aider"]).linux(&["~/.local/bin/aider"]).macos(&["~/.local/bin/aider"])]);
 

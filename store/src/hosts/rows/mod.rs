@@ -74,4 +74,5 @@ const CLAUDE_ANSWER: Answer = Answer {
     permission: Known(Permission::NestedDecision),
     rewrite_input: Known(&["hookSpecificOutput", "updatedInput"]),
     replace_result: Fact::None,
+    quiet: false,
 };

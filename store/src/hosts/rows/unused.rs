@@ -8,12 +8,13 @@ use super::super::{
     Folder,
     Format::{Json, Jsonc, Toml},
     HookEvent, Hooks, Host, Input,
-    Key::{Event, Name, Own},
+    Key::{Event, List, Name, Named, Own},
     Mcp, Payload, Permission, PostCreate, PostCreateEntry, Seen,
-    Source::{Hearsay, Nobody, Practice, Third, Vendor},
-    Step::Key,
+    Source::{Hearsay, Nobody, Practice, Vendor},
+    Step::{First, Key},
     Surface, Timeout, Trust,
     Unit::{Milliseconds, Seconds},
+    Value,
     Value::{Arguments, Flag, Program, Text},
     Worktrees,
 };
@@ -76,6 +77,7 @@ pub(super) static WINDSURF: Host = Host {
             permission: Known(Permission::ExitCode),
             rewrite_input: Fact::None,
             replace_result: Fact::None,
+            quiet: false,
         }),
         trust: Trust::Free,
         source: Vendor,
@@ -93,6 +95,7 @@ pub(super) static WINDSURF: Host = Host {
         }),
     unverified: &["does git lock survive the sweep"],
     not_looked_up: &["hooks.payload tool_info sub-fields"],
+    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static GROK: Host = Host {
@@ -104,9 +107,9 @@ pub(super) static GROK: Host = Host {
     mcp: Mcp {
         entry: Known(Entry { formats: &[Toml], at: &[Name("mcp_servers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.grok/config.toml", "%USERPROFILE%\\.grok\\config.toml")],
-        repository_files: Fact::None,
+        repository_files: Known(&[".grok/config.toml"]),
         path_variables: Known(&["GROK_HOME"]),
-        source: Practice,
+        source: Vendor,
     },
     hooks: Known(Hooks {
         installed: false,
@@ -148,6 +151,11 @@ pub(super) static GROK: Host = Host {
     worktrees: Worktrees::pooled("sub-agent --parallel worktrees, path unverified", "~/.grok/worktrees/<repo>/<name>", "other", Vendor),
     unverified: &["worktree path per seed"],
     not_looked_up: &["hooks.payload fields other than sessionId"],
+    looked_up: &[
+        "docs.x.ai/build/settings: file, GROK_HOME, .grok/config.toml",
+        "docs.x.ai/build/features/mcp-servers: entry",
+        "vercel-labs/skills src/agents.ts: skills",
+    ],
 };
 
 pub(super) static ANTIGRAVITY: Host = Host {
@@ -188,6 +196,9 @@ pub(super) static ANTIGRAVITY: Host = Host {
     worktrees: Worktrees::somewhere(Known("per-conversation mode, path unverified"), Fact::Unchecked, Hearsay).adopted_by(Adopt::Command),
     unverified: &["MCP config file path", "hook payload (conversationId)", "worktree path"],
     not_looked_up: &[],
+    looked_up: &[
+        "third parties agree on ~/.gemini/config/mcp_config.json (`mcpServers`) for app, editor and command; the vendor page was not found",
+    ],
 };
 
 pub(super) static VSCODE: Host = Host {
@@ -231,8 +242,9 @@ pub(super) static VSCODE: Host = Host {
     plugin_functions: &[],
     environment: Environment::empty(Practice),
     worktrees: Worktrees::somewhere(Known("separate Agents window feature, path unverified"), Fact::Unchecked, Hearsay),
-    unverified: &["Agents window worktree path"],
+    unverified: &["Agents window worktree path", "it runs the hooks of ~/.claude/settings.json too, with fields of its own names"],
     not_looked_up: &["mcp.project_file", "vendor hooks preview"],
+    looked_up: &["microsoft/vscode-docs docs/copilot/customization/hooks.md (2026-02, preview)"],
 };
 
 pub(super) static DROID: Host = Host {
@@ -271,16 +283,26 @@ pub(super) static DROID: Host = Host {
             HookEvent::new("SessionStart", Start).takes_context().documented(),
             HookEvent::new("SessionEnd", End).documented(),
         ],
-        payload: Known(Payload { assumed: true, model: Fact::Unchecked, sub_agent: Fact::Unchecked, ..CLAUDE_PAYLOAD }),
+        payload: Known(Payload {
+            tool_use: Fact::None,
+            model: Fact::None,
+            sub_agent: Fact::None,
+            start_source: Fact::None,
+            ..CLAUDE_PAYLOAD
+        }),
         answer: Known(CLAUDE_ANSWER),
         trust: Trust::Free,
         source: Vendor,
     }),
     plugin_functions: &[],
     environment: Environment::empty(Vendor).others(&["FACTORY_PROJECT_DIR"]),
-    worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
-    unverified: &["whether payload keys are snake_case or camelCase"],
+    worktrees: Worktrees::pooled("~/.factory/worktrees, or the setting worktreeDirectory", "~/.factory/worktrees/<name>", "other", Vendor),
+    unverified: &[],
     not_looked_up: &[],
+    looked_up: &[
+        "droid 0.215.0 (@factory/cli-linux-x64): payload keys are snake_case, events, worktrees",
+        "vercel-labs/skills src/agents.ts: skills",
+    ],
 };
 
 pub(super) static KIRO: Host = Host {
@@ -327,6 +349,7 @@ pub(super) static KIRO: Host = Host {
             permission: Known(Permission::ExitCode),
             rewrite_input: Fact::Unchecked,
             replace_result: Fact::Unchecked,
+            quiet: true,
         }),
         trust: Trust::Free,
         source: Vendor,
@@ -336,6 +359,7 @@ pub(super) static KIRO: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &["session id in hook payload"],
     not_looked_up: &["hooks.inject", "hooks.timeout_unit", "hooks.files path"],
+    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static CRUSH: Host = Host {
@@ -383,6 +407,7 @@ pub(super) static CRUSH: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &["Windows path", "payload field names"],
     not_looked_up: &["mcp.project_file", "hooks.timeout_unit"],
+    looked_up: &["@charmland/crush 0.96.1 README: crush.json is deprecated and still read, XDG, CRUSH_GLOBAL_CONFIG, skills"],
 };
 
 pub(super) static OPENHANDS: Host = Host {
@@ -424,6 +449,7 @@ pub(super) static OPENHANDS: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &["exact payload"],
     not_looked_up: &["hooks.key_path", "hooks.timeout_unit"],
+    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static AUGMENT: Host = Host {
@@ -444,28 +470,43 @@ pub(super) static AUGMENT: Host = Host {
         files: &[ConfigFile::new("~/.augment/settings.json", "%USERPROFILE%\\.augment\\settings.json")],
         format: Known(Json),
         at: Known(&[Name("hooks"), Event]),
-        entry: Fact::Undocumented,
-        timeout: Fact::Undocumented,
+        entry: Known(EntryShape::Groups),
+        timeout: Known(Timeout { unit: Milliseconds, field: "timeout" }),
         vendor_events: Known(()),
         events: &[
             HookEvent::new("PreToolUse", BeforeTool).documented(),
-            HookEvent::new("PostToolUse", Tool).documented(),
+            HookEvent::new("PostToolUse", Tool).takes_context().documented(),
             HookEvent::new("Stop", Stop).documented(),
-            HookEvent::new("SessionStart", Start).documented(),
+            HookEvent::new("SessionStart", Start).takes_context().documented(),
             HookEvent::new("SessionEnd", End).documented(),
             HookEvent::new("PromptSubmit", Prompt).documented(),
             HookEvent::new("Notification", Other).documented(),
         ],
-        payload: Fact::Unchecked,
-        answer: Fact::Undocumented,
+        payload: Known(Payload {
+            session: Known(&[&[Key("conversation_id")]]),
+            folder: Known(Folder { paths: &[&[Key("workspace_roots"), First]], variable: None }),
+            response: Fact::Unchecked,
+            prompt: Fact::Unchecked,
+            model: Fact::Unchecked,
+            sub_agent: Fact::Unchecked,
+            transcript: Fact::Undocumented,
+            ..CLAUDE_PAYLOAD
+        }),
+        answer: Known(CLAUDE_ANSWER),
         trust: Trust::Free,
         source: Vendor,
     }),
     plugin_functions: &[],
-    environment: Environment::empty(Nobody),
-    worktrees: Worktrees::somewhere(Fact::Unchecked, Fact::Unchecked, Vendor).adopted_by(Adopt::Add),
-    unverified: &["hook payload", "worktree path"],
+    environment: Environment::empty(Vendor).session("AUGMENT_CONVERSATION_ID", &[Seen::Hooks]).others(&[
+        "AUGMENT_PROJECT_DIR",
+        "AUGMENT_HOOK_EVENT",
+        "AUGMENT_TOOL_NAME",
+        "AUGMENT_AGENT",
+    ]),
+    worktrees: Worktrees::pooled("~/.augment/worktrees", "~/.augment/worktrees/<repo>/<agent>", "other", Vendor),
+    unverified: &["which fields of a payload hold answers of tools and prompts"],
     not_looked_up: &["mcp.project_file for MCP (project settings file itself is documented)"],
+    looked_up: &["@augmentcode/auggie 0.36.0: events, payloads, answers, variables, worktrees", "vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static REASONIX: Host = Host {
@@ -476,21 +517,18 @@ pub(super) static REASONIX: Host = Host {
     here: &here::REASONIX,
     mcp: Mcp {
         entry: Known(Entry {
-            formats: &[Toml, Json],
-            at: &[Name("mcpServers"), Own],
-            fields: &[("command", Program), ("args", Arguments)],
+            formats: &[Toml],
+            at: &[List("plugins"), Named("name")],
+            fields: &[("name", Value::Own), ("command", Program), ("args", Arguments)],
         }),
-        files: &[
-            ConfigFile::new("~/.reasonix/config.toml", "%APPDATA%\\reasonix\\config.toml").of("v1"),
-            ConfigFile::new("~/.reasonix/config.json", "%USERPROFILE%\\.reasonix\\config.json").of("0.x"),
-        ],
+        files: &[ConfigFile::new("~/.reasonix/config.toml", "%APPDATA%\\reasonix\\config.toml")],
         repository_files: Known(&["reasonix.toml"]),
         path_variables: Known(&["REASONIX_HOME"]),
-        source: Third,
+        source: Vendor,
     },
     hooks: Known(Hooks {
         installed: false,
-        files: &[ConfigFile::new("~/.reasonix/settings.json", "%USERPROFILE%\\.reasonix\\settings.json")],
+        files: &[ConfigFile::new("~/.reasonix/settings.json", "%APPDATA%\\reasonix\\settings.json")],
         format: Known(Json),
         at: Known(&[Name("hooks"), Event]),
         entry: Known(EntryShape::Flat),
@@ -501,15 +539,34 @@ pub(super) static REASONIX: Host = Host {
             HookEvent::new("PostToolUse", Tool).documented(),
             HookEvent::new("UserPromptSubmit", Prompt).documented(),
             HookEvent::new("Stop", Stop).documented(),
+            HookEvent::new("PostLLMCall", Other).documented(),
+            HookEvent::new("SessionStart", Start).takes_context().documented(),
+            HookEvent::new("SessionEnd", End).documented(),
+            HookEvent::new("SubagentStop", SubStop).documented(),
+            HookEvent::new("Notification", Other).documented(),
+            HookEvent::new("PreCompact", Other).documented(),
         ],
-        payload: Fact::Unchecked,
-        answer: Fact::Undocumented,
+        payload: Known(Payload {
+            folder: Known(Folder { paths: &[&[Key("cwd")]], variable: None }),
+            event: Known(EventName::Field("event")),
+            tool: Known(&[&[Key("toolName")]]),
+            input: Known(Input { paths: &[&[Key("toolArgs")]], may_be_encoded: false }),
+            response: Known(&[&[Key("toolResult")]]),
+            tool_use: Fact::Undocumented,
+            prompt: Known(&[&[Key("prompt")]]),
+            start_source: Fact::Undocumented,
+            transcript: Fact::Undocumented,
+            extras: &[(Extra::Other, "turn")],
+            ..Payload::blank(Fact::None)
+        }),
+        answer: Known(Answer { permission: Known(Permission::ExitCode), rewrite_input: Fact::None, quiet: true, ..CLAUDE_ANSWER }),
         trust: Trust::Free,
-        source: Third,
+        source: Vendor,
     }),
     plugin_functions: &[],
     environment: Environment::empty(Nobody),
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
-    unverified: &["v1 MCP table name and shape", "hook payload"],
-    not_looked_up: &["hooks.vendor_events"],
+    unverified: &[],
+    not_looked_up: &[],
+    looked_up: &["reasonix 1.38.11 (@reasonix/cli-linux-x64), its bundled docs: configuration paths, plugins, hooks"],
 };

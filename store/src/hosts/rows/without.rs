@@ -22,14 +22,14 @@ pub(super) static KILO: Host = Host {
     here: &here::KILO,
     mcp: Mcp {
         entry: Known(Entry {
-            formats: &[Json],
+            formats: &[Jsonc],
             at: &[Name("mcp"), Own],
             fields: &[("type", Text("local")), ("command", CommandLine), ("enabled", Flag(true))],
         }),
         files: &[ConfigFile::new("~/.config/kilo/kilo.json", "%USERPROFILE%\\.config\\kilo\\kilo.json")],
-        repository_files: Fact::None,
+        repository_files: Known(&["kilo.json"]),
         path_variables: Fact::None,
-        source: Practice,
+        source: Vendor,
     },
     hooks: Fact::None,
     plugin_functions: &[],
@@ -39,10 +39,11 @@ pub(super) static KILO: Host = Host {
         keys: Fact::None,
         entry: PostCreateEntry::MarkedLines,
         variables: &["WORKTREE_PATH", "REPO_PATH"],
-        source: Practice,
+        source: Vendor,
     }),
     unverified: &[],
-    not_looked_up: &["Windows path"],
+    not_looked_up: &[],
+    looked_up: &["@kilocode/cli 7.8.1, its own guide to its configuration: files, skills, setup scripts"],
 };
 
 pub(super) static MIMO: Host = Host {
@@ -53,21 +54,31 @@ pub(super) static MIMO: Host = Host {
     here: &here::MIMO,
     mcp: Mcp {
         entry: Known(Entry {
-            formats: &[Json],
+            formats: &[Jsonc],
             at: &[Name("mcp"), Own],
             fields: &[("type", Text("local")), ("command", CommandLine), ("enabled", Flag(true))],
         }),
         files: &[ConfigFile::new("~/.config/mimocode/mimocode.json", "%USERPROFILE%\\.config\\mimocode\\mimocode.json")],
-        repository_files: Fact::None,
+        repository_files: Known(&["mimocode.json"]),
         path_variables: Known(&["MIMOCODE_HOME", "MIMOCODE_CONFIG"]),
         source: Practice,
     },
     hooks: Fact::None,
     plugin_functions: &[],
     environment: Environment::empty(Practice),
-    worktrees: Worktrees::somewhere(Known("auto_worktree and orchestrator mode"), Fact::Unchecked, Practice),
-    unverified: &["worktree path"],
+    worktrees: Worktrees::pooled(
+        "auto_worktree and orchestrator mode",
+        "~/.local/share/mimocode/worktree/<project>/<name>",
+        "other",
+        Vendor,
+    ),
+    unverified: &[],
     not_looked_up: &[],
+    looked_up: &[
+        "XiaomiMiMo/MiMo-Code packages/opencode/src/config/paths.ts: files",
+        "XiaomiMiMo/MiMo-Code docs/compose/specs/auto-worktree.md: worktrees",
+        "mimo.mi.com/docs: command",
+    ],
 };
 
 pub(super) static OMP: Host = Host {
@@ -79,16 +90,17 @@ pub(super) static OMP: Host = Host {
     mcp: Mcp {
         entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
         files: &[ConfigFile::new("~/.omp/agent/mcp.json", "%USERPROFILE%\\.omp\\agent\\mcp.json")],
-        repository_files: Fact::None,
-        path_variables: Fact::None,
-        source: Practice,
+        repository_files: Known(&[".omp/mcp.json"]),
+        path_variables: Known(&["PI_CODING_AGENT_DIR"]),
+        source: Vendor,
     },
     hooks: Fact::None,
     plugin_functions: &[],
     environment: Environment::empty(Practice),
-    worktrees: Worktrees::somewhere(Known("per-task isolation"), Fact::Unchecked, Hearsay),
-    unverified: &["isolation path"],
+    worktrees: Worktrees::pooled("per-task isolation", "~/.omp/wt/<task>", "other", Vendor),
+    unverified: &[],
     not_looked_up: &[],
+    looked_up: &["@oh-my-pi/pi-coding-agent 18.3.4 src/discovery/builtin.ts: files, skills", "@oh-my-pi/pi-utils src/dirs.ts: worktrees"],
 };
 
 pub(super) static OPENCODE: Host = Host {
@@ -99,7 +111,7 @@ pub(super) static OPENCODE: Host = Host {
     here: &here::OPENCODE,
     mcp: Mcp {
         entry: Known(Entry {
-            formats: &[Json],
+            formats: &[Jsonc],
             at: &[Name("mcp"), Own],
             fields: &[("type", Text("local")), ("command", CommandLine), ("enabled", Flag(true))],
         }),
@@ -116,9 +128,15 @@ pub(super) static OPENCODE: Host = Host {
     hooks: Fact::None,
     plugin_functions: &["event", "chat.message", "tool.execute.after", "shell.env"],
     environment: Environment::empty(Practice).others(&["OPENCODE_PID"]),
-    worktrees: Worktrees::without(Fact::None, Fact::None, Practice),
+    worktrees: Worktrees::pooled(
+        "<data>/worktree/<project>/<name>, where the desktop or the server makes one",
+        "~/.local/share/opencode/worktree/<project>/<name>",
+        "other",
+        Vendor,
+    ),
     unverified: &[],
-    not_looked_up: &["mcp.project_file"],
+    not_looked_up: &[],
+    looked_up: &["measured: opencode 1.18.33", "opencode-linux-x64 1.18.33: files, skills, worktrees"],
 };
 
 pub(super) static PI: Host = Host {
@@ -127,13 +145,14 @@ pub(super) static PI: Host = Host {
     surfaces: &[Surface::Cli],
     agents: AgentRow::None,
     here: &here::PI,
-    mcp: Mcp { entry: Fact::None, files: &[], repository_files: Fact::None, path_variables: Fact::None, source: Practice },
+    mcp: Mcp { entry: Fact::None, files: &[], repository_files: Fact::None, path_variables: Fact::None, source: Vendor },
     hooks: Fact::None,
     plugin_functions: &[],
     environment: Environment::empty(Practice),
     worktrees: Worktrees::without(Fact::None, Fact::None, Practice).adopted_by(Adopt::CommandOnly),
     unverified: &[],
     not_looked_up: &[],
+    looked_up: &["@earendil-works/pi-coding-agent 0.74.2 README and docs/skills.md: no MCP, skills"],
 };
 
 pub(super) static ROO: Host = Host {
@@ -159,6 +178,7 @@ pub(super) static ROO: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &[],
     not_looked_up: &[],
+    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static JUNIE: Host = Host {
@@ -180,6 +200,7 @@ pub(super) static JUNIE: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &[],
     not_looked_up: &[],
+    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static AMP: Host = Host {
@@ -201,6 +222,7 @@ pub(super) static AMP: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &["Windows path"],
     not_looked_up: &[],
+    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static WARP: Host = Host {
@@ -222,6 +244,7 @@ pub(super) static WARP: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &[],
     not_looked_up: &[],
+    looked_up: &[],
 };
 
 pub(super) static GOOSE: Host = Host {
@@ -257,6 +280,7 @@ pub(super) static GOOSE: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &[],
     not_looked_up: &[],
+    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static CONTINUE: Host = Host {
@@ -282,6 +306,7 @@ pub(super) static CONTINUE: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &[],
     not_looked_up: &[],
+    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static AIDER: Host = Host {
@@ -297,6 +322,7 @@ pub(super) static AIDER: Host = Host {
     worktrees: Worktrees::without(Fact::None, Fact::None, Practice).adopted_by(Adopt::CommandOnly),
     unverified: &[],
     not_looked_up: &[],
+    looked_up: &[],
 };
 
 pub(super) static ZED: Host = Host {
@@ -320,6 +346,7 @@ pub(super) static ZED: Host = Host {
     plugin_functions: &[],
     environment: Environment::empty(Practice),
     worktrees: Worktrees::somewhere(Known("threads can point at a worktree you made"), Fact::None, Hearsay),
-    unverified: &["Windows path"],
+    unverified: &[],
     not_looked_up: &[],
+    looked_up: &["zed-industries/zed docs/src/ai/mcp.md: entry", "vercel-labs/skills src/agents.ts: configuration folder on Windows"],
 };
