@@ -67,7 +67,7 @@ pub struct PostCreate {
 /// How an entry for after the making of a worktree looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PostCreateEntry {
-    /// One more command in each list of commands that is there; a value may also be one command alone.
+    /// One more command in each list of commands that is there; a value may also be a text, the path of a script, which no command is added to.
     ListedCommand,
     /// A table with the command.
     CommandTable,

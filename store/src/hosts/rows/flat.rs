@@ -94,13 +94,13 @@ pub(super) static CURSOR: Host = Host {
             keys: Known(&["setup-worktree", "setup-worktree-unix", "setup-worktree-windows"]),
             entry: PostCreateEntry::ListedCommand,
             variables: &["ROOT_WORKTREE_PATH"],
-            source: Practice,
+            source: Vendor,
         }),
-    unverified: &["does git lock survive the host's sweep"],
+    unverified: &["does git lock survive the host's sweep", "ROOT_WORKTREE_PATH: named by third parties only"],
     not_looked_up: &["hooks.payload tool_name/prompt/model", "hooks.timeout_unit", "mcp.project_file"],
     looked_up: &[
         "cursor.com/docs/agent/hooks: events",
-        "worktrees.post_create: third parties only",
+        "cursor.com/docs/configuration/worktrees: .cursor/worktrees.json, its keys and values",
         "vercel-labs/skills src/agents.ts: skills",
     ],
 };

@@ -92,8 +92,8 @@ pub(super) static CLAUDE: Host = Host {
         Practice,
     ),
     unverified: &["whether other desktop tabs share the same limitation"],
-    not_looked_up: &["mcp.project_file"],
-    looked_up: &["measured: Claude Code 2.1.197"],
+    not_looked_up: &[],
+    looked_up: &["measured: Claude Code 2.1.197", "vercel-labs/skills src/agents.ts: CLAUDE_CONFIG_DIR"],
 };
 
 pub(super) static CODEX: Host = Host {

@@ -1,7 +1,7 @@
 //! Hosts that have hooks of which none of ours is installed.
 
 use super::super::{
-    Adopt, AgentRow, Answer, ConfigFile, Context, Entry, EntryShape, Environment,
+    AgentRow, Answer, ConfigFile, Context, Entry, EntryShape, Environment,
     EventClass::{BeforeTool, End, Other, Prompt, Start, Stop, SubStop, Tool},
     EventName, Extra, Fact,
     Fact::Known,
@@ -10,7 +10,7 @@ use super::super::{
     HookEvent, Hooks, Host, Input,
     Key::{Event, List, Name, Named, Own},
     Mcp, Payload, Permission, PostCreate, PostCreateEntry, Seen,
-    Source::{Hearsay, Nobody, Practice, Vendor},
+    Source::{Hearsay, Nobody, Practice, Third, Vendor},
     Step::{First, Key},
     Surface, Timeout, Trust,
     Unit::{Milliseconds, Seconds},
@@ -84,18 +84,22 @@ pub(super) static WINDSURF: Host = Host {
     }),
     plugin_functions: &[],
     environment: Environment::empty(Vendor).others(&["ROOT_WORKSPACE_PATH"]),
-    worktrees: Worktrees::pooled("~/.windsurf/worktrees/<repo>, cap about 20", "~/.windsurf/worktrees/<repo>", "windsurf", Practice)
+    worktrees: Worktrees::pooled("~/.windsurf/worktrees/<repo>, cap about 20", "~/.windsurf/worktrees/<repo>", "windsurf", Vendor)
         .evicted_above(20)
         .post_create(PostCreate {
             files: &[".devin/hooks.json", ".windsurf/hooks.json"],
             keys: Known(&["hooks", "post_setup_worktree"]),
             entry: PostCreateEntry::CommandTable,
             variables: &["ROOT_WORKSPACE_PATH"],
-            source: Practice,
+            source: Vendor,
         }),
-    unverified: &["does git lock survive the sweep"],
+    unverified: &["does git lock survive the sweep", ".devin/hooks.json beside .windsurf/hooks.json"],
     not_looked_up: &["hooks.payload tool_info sub-fields"],
-    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
+    looked_up: &[
+        "docs.windsurf.com/windsurf/cascade/worktrees: folder, post_setup_worktree, ROOT_WORKSPACE_PATH",
+        "docs.windsurf.com/windsurf/cascade/hooks: hooks",
+        "vercel-labs/skills src/agents.ts: skills",
+    ],
 };
 
 pub(super) static GROK: Host = Host {
@@ -162,9 +166,15 @@ pub(super) static ANTIGRAVITY: Host = Host {
     id: "antigravity",
     name: "Google Antigravity",
     surfaces: &[Surface::Ide, Surface::Cli],
-    agents: AgentRow::None,
+    agents: AgentRow::Mcp,
     here: &here::ANTIGRAVITY,
-    mcp: Mcp { entry: Fact::Unchecked, files: &[], repository_files: Fact::Unchecked, path_variables: Fact::Unchecked, source: Practice },
+    mcp: Mcp {
+        entry: Known(Entry { formats: &[Json], at: &[Name("mcpServers"), Own], fields: &[("command", Program), ("args", Arguments)] }),
+        files: &[ConfigFile::new("~/.gemini/config/mcp_config.json", "%USERPROFILE%\\.gemini\\config\\mcp_config.json")],
+        repository_files: Known(&[".agents/mcp_config.json"]),
+        path_variables: Fact::None,
+        source: Third,
+    },
     hooks: Known(Hooks {
         installed: false,
         files: &[],
@@ -193,11 +203,13 @@ pub(super) static ANTIGRAVITY: Host = Host {
     }),
     plugin_functions: &[],
     environment: Environment::empty(Practice),
-    worktrees: Worktrees::somewhere(Known("per-conversation mode, path unverified"), Fact::Unchecked, Hearsay).adopted_by(Adopt::Command),
-    unverified: &["MCP config file path", "hook payload (conversationId)", "worktree path"],
+    worktrees: Worktrees::somewhere(Known("per-conversation mode, path unverified"), Fact::Unchecked, Hearsay),
+    unverified: &["MCP config file path: third parties only", "hook payload (conversationId)", "worktree path"],
     not_looked_up: &[],
     looked_up: &[
-        "third parties agree on ~/.gemini/config/mcp_config.json (`mcpServers`) for app, editor and command; the vendor page was not found",
+        "developer.mescius.com/mcp/docs and jgravelle/jcodemunch-mcp: ~/.gemini/config/mcp_config.json of app, editor and command",
+        "docs.rs/agent-config 0.3.0: file of a repository",
+        "Homebrew casks antigravity, antigravity-ide, antigravity-cli: applications, command",
     ],
 };
 
@@ -338,17 +350,17 @@ pub(super) static KIRO: Host = Host {
             HookEvent::new("stop", Stop).documented(),
         ],
         payload: Known(Payload {
-            session: Fact::Unchecked,
-            model: Fact::Unchecked,
-            sub_agent: Fact::Unchecked,
+            session: Fact::None,
+            model: Fact::None,
+            sub_agent: Fact::None,
             transcript: Fact::Undocumented,
             ..CLAUDE_PAYLOAD
         }),
         answer: Known(Answer {
             context: Known(Context::Text),
             permission: Known(Permission::ExitCode),
-            rewrite_input: Fact::Unchecked,
-            replace_result: Fact::Unchecked,
+            rewrite_input: Fact::None,
+            replace_result: Fact::None,
             quiet: true,
         }),
         trust: Trust::Free,
@@ -357,9 +369,12 @@ pub(super) static KIRO: Host = Host {
     plugin_functions: &[],
     environment: Environment::empty(Nobody),
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
-    unverified: &["session id in hook payload"],
-    not_looked_up: &["hooks.inject", "hooks.timeout_unit", "hooks.files path"],
-    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
+    unverified: &["hooks from 3.0 on, which lie in ~/.kiro/hooks/*.json in a form of their own"],
+    not_looked_up: &[],
+    looked_up: &[
+        "kiro.dev/docs/cli/hooks and kiro.dev/docs/cli/v3/hooks: events, payloads, files",
+        "vercel-labs/skills src/agents.ts: skills",
+    ],
 };
 
 pub(super) static CRUSH: Host = Host {
@@ -449,7 +464,7 @@ pub(super) static OPENHANDS: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &["exact payload"],
     not_looked_up: &["hooks.key_path", "hooks.timeout_unit"],
-    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
+    looked_up: &["docs.openhands.dev/openhands/usage/run-openhands/cli-settings: file, entry", "vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static AUGMENT: Host = Host {
