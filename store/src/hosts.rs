@@ -122,6 +122,7 @@ mod tests {
     #[test]
     fn a_hook_that_another_host_imported_is_attributed_to_that_one() {
         assert_eq!(attributed(|name| name == "GROK_HOOK_EVENT").map(|host| host.id), Some("grok"));
+        assert_eq!(attributed(|name| name == "CONTINUE_PROJECT_DIR").map(|host| host.id), Some("continue"));
         assert_eq!(attributed(|_| false), None);
     }
 

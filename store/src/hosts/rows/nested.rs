@@ -209,7 +209,10 @@ pub(super) static DEVIN: Host = Host {
             variables: &["ROOT_WORKSPACE_PATH"],
             source: Practice,
         }),
-    unverified: &["cap and lock behaviour as for windsurf"],
+    unverified: &[
+        "cap and lock behaviour as for windsurf",
+        "that it runs the hooks of Claude Code as well, so that an event may come twice",
+    ],
     not_looked_up: &["hooks.vendor_events Stop", "hooks.timeout_unit"],
     looked_up: &[
         "docs.devin.ai/cli/extensibility/mcp/configuration: file, scopes",

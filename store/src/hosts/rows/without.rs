@@ -72,7 +72,7 @@ pub(super) static MIMO: Host = Host {
         "other",
         Vendor,
     ),
-    unverified: &[],
+    unverified: &["hooks in .mimocode/settings.json, which its source names"],
     not_looked_up: &[],
     looked_up: &[
         "XiaomiMiMo/MiMo-Code packages/opencode/src/config/paths.ts: files",
@@ -200,7 +200,7 @@ pub(super) static JUNIE: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &[],
     not_looked_up: &[],
-    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
+    looked_up: &["docs.rs/agent-config 0.3.2: files; no hooks (JUNIE-1961)", "vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static AMP: Host = Host {
@@ -244,7 +244,7 @@ pub(super) static WARP: Host = Host {
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
     unverified: &[],
     not_looked_up: &[],
-    looked_up: &[],
+    looked_up: &["warpdotdev/warp, its skill agent-add-mcp: files"],
 };
 
 pub(super) static GOOSE: Host = Host {
@@ -278,9 +278,13 @@ pub(super) static GOOSE: Host = Host {
     plugin_functions: &[],
     environment: Environment::empty(Nobody),
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
-    unverified: &[],
+    unverified: &["its hooks, which only plugins have: ~/.agents/plugins/<plugin>/hooks/hooks.json"],
     not_looked_up: &[],
-    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
+    looked_up: &[
+        "block.github.io/goose/docs/guides/config-files: file, Windows path",
+        "block/goose documentation/docs/guides/context-engineering/hooks.md",
+        "vercel-labs/skills src/agents.ts: skills",
+    ],
 };
 
 pub(super) static CONTINUE: Host = Host {
@@ -302,11 +306,11 @@ pub(super) static CONTINUE: Host = Host {
     },
     hooks: Fact::None,
     plugin_functions: &[],
-    environment: Environment::empty(Nobody),
+    environment: Environment::empty(Vendor).others(&["CONTINUE_PROJECT_DIR"]).attributes("CONTINUE_PROJECT_DIR"),
     worktrees: Worktrees::without(Fact::Unchecked, Fact::Unchecked, Hearsay),
-    unverified: &[],
+    unverified: &["its hooks, of the command only: it reads those of ~/.claude/settings.json and ~/.continue/settings.json"],
     not_looked_up: &[],
-    looked_up: &["vercel-labs/skills src/agents.ts: skills"],
+    looked_up: &["@continuedev/cli 1.5.47 src/hooks: files, variables", "vercel-labs/skills src/agents.ts: skills"],
 };
 
 pub(super) static AIDER: Host = Host {
