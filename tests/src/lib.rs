@@ -14,6 +14,7 @@ pub mod sandbox;
 pub mod host;
 pub mod seed;
 pub mod signer;
+pub mod texts;
 
 pub use host::Host;
 pub use run::Run;

@@ -164,7 +164,9 @@ impl Brackets {
     fn gap_start(&self, text: &str, gap: Span) -> usize {
         let is_first = gap.start == self.open;
         match before_line_end(text, line_start(text, gap.end)).filter(|start| *start >= gap.start) {
-            Some(line) if is_first => before_line_end(text, line).filter(|start| *start >= gap.start).unwrap_or(line),
+            Some(line) if is_first && self.members.len() == 1 => {
+                before_line_end(text, line).filter(|start| *start >= gap.start).unwrap_or(line)
+            }
             Some(line) => line,
             None if is_first => gap.end - usize::from(text[gap].ends_with(' ')),
             None => gap.start,

@@ -493,6 +493,11 @@ mod tests {
         }
 
         #[test]
+        fn who_was_first_may_go_first(text in prop_oneof![document(), tidy_document()], ours in proof::path(), theirs in proof::path(), value in proof::value()) {
+            proof::check_two(Jsonc, &text, &ours, &theirs, &value);
+        }
+
+        #[test]
         fn nothing_makes_it_panic(text in "[\\[\\]{}:,/*\" a1\n\r\u{feff}]{0,24}", at in proof::path()) {
             let _ = put(Json, Some(&text), &at, &entry());
             let _ = take(Json, Some(&text), &at, 2);

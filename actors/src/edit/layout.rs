@@ -44,6 +44,11 @@ pub fn before_line_end(text: &str, at: usize) -> Option<usize> {
     Some(before.strip_suffix('\r').unwrap_or(before).len())
 }
 
+/// The length of the line end with which a text begins; 0 when it begins with none.
+pub fn line_end_length(rest: &str) -> usize {
+    if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +67,6 @@ mod tests {
         let text = "ab\r\ncd\n";
         assert_eq!((line_start(text, 5), line_stop(text, 4), line_stop(text, 0)), (4, 6, 2));
         assert_eq!((before_line_end(text, 4), before_line_end(text, 7), before_line_end(text, 3)), (Some(2), Some(6), None));
+        assert_eq!((line_end_length("\r\n"), line_end_length("\n\n"), line_end_length("\r"), line_end_length("")), (2, 1, 0, 0));
     }
 }

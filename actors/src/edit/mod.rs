@@ -7,10 +7,9 @@
 mod brackets;
 mod json;
 mod layout;
-#[cfg(test)]
-mod proof;
 mod splice;
 mod toml;
+mod toml_tree;
 mod yaml;
 mod yaml_tree;
 mod yaml_write;
@@ -276,3 +275,8 @@ fn not_parsed(text: &str, at: usize, fault: &str) -> EditError {
 
 /// Where something stands in a text, in bytes.
 type Span = Range<usize>;
+
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod proof;

@@ -3,7 +3,11 @@
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError};
 use serde_json::{Map, Number, Value};
 
-use super::{EditError, layout::before_line_end, not_parsed};
+use super::{
+    EditError,
+    layout::{before_line_end, line_start},
+    not_parsed,
+};
 
 /// How deep a document may be nested; what hosts keep is not.
 const DEEPEST: usize = 128;
@@ -28,8 +32,8 @@ pub struct Node {
     pub end: usize,
     /// The column of its first byte in characters, from 0.
     pub column: usize,
-    /// Whether it stands between brackets of its own.
-    pub is_flow: bool,
+    /// Behind the bracket that opens it, where it stands between brackets of its own.
+    pub open: Option<usize>,
     /// Whether it has an anchor or a tag.
     pub is_anchored: bool,
 }
@@ -58,6 +62,19 @@ impl Node {
     /// Whether nothing is written there.
     pub fn is_vacant(&self) -> bool {
         matches!(&self.kind, Kind::Scalar { text, is_plain: true, .. } if text.is_empty()) && !self.is_anchored
+    }
+
+    /// Whether it stands between brackets of its own.
+    pub fn is_flow(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// The column of its dash, for an item that stands first in its line.
+    pub fn dash(&self, text: &str) -> Option<usize> {
+        let before = &text[line_start(text, self.start)..self.start];
+        let spaces = before.len() - before.trim_start_matches(' ').len();
+        let is_dash = before[spaces..].strip_prefix('-').is_some_and(|rest| rest.trim_matches([' ', '\t']).is_empty());
+        is_dash.then_some(spaces)
     }
 
     /// It as a key.
@@ -107,21 +124,23 @@ fn plain_value(text: &str) -> Value {
 
 impl Document {
     /// The columns by which a mapping in a mapping is set in; 2 where there is none.
-    pub fn unit(&self, _text: &str) -> usize {
-        self.first_step(|kind| matches!(kind, Kind::Mapping(_))).filter(|step| *step > 0).unwrap_or(2)
+    pub fn unit(&self) -> usize {
+        let column = |inner: &Node| if let Kind::Mapping(pairs) = &inner.kind { Some(pairs.first()?.0.column) } else { None };
+        self.first_step(column).filter(|step| *step > 0).unwrap_or(2)
     }
 
     /// The columns by which a list in a mapping is set in, which may be none; 2 where there is none.
-    pub fn list_indentation(&self) -> usize {
-        self.first_step(|kind| matches!(kind, Kind::Sequence(_))).unwrap_or(2)
+    pub fn list_indentation(&self, text: &str) -> usize {
+        let column = |inner: &Node| if let Kind::Sequence(items) = &inner.kind { items.first()?.dash(text) } else { None };
+        self.first_step(column).unwrap_or(2)
     }
 
-    fn first_step(&self, is_wanted: impl Fn(&Kind) -> bool) -> Option<usize> {
+    fn first_step(&self, column: impl Fn(&Node) -> Option<usize>) -> Option<usize> {
         let mut found = None;
         let mut look = |node: &Node| {
             let Kind::Mapping(pairs) = &node.kind else { return };
-            for (key, value) in pairs.iter().filter(|(_, value)| !node.is_flow && !value.is_flow && is_wanted(&value.kind)) {
-                found = found.or_else(|| value.column.checked_sub(key.column));
+            for (key, value) in pairs.iter().filter(|(_, value)| !value.is_flow()) {
+                found = found.or_else(|| column(value)?.checked_sub(key.column));
             }
         };
         if let Some(root) = &self.root {
@@ -186,7 +205,10 @@ struct Building<'a> {
 impl Building<'_> {
     fn take_in(&mut self, event: Event<'_>, span: saphyr_parser::Span) -> Result<(), EditError> {
         let (start, end) = (self.places.byte(span.start), self.places.byte(span.end));
-        let node = |kind, is_anchored| Node { kind, start, end, column: span.start.col(), is_flow: end > start, is_anchored };
+        // The span of a bracket takes the white space behind it in.
+        let end_of_words = start + self.text[start..end].trim_end().len();
+        let open = self.text[start..end_of_words].ends_with(['{', '[']).then_some(end_of_words);
+        let node = |kind, is_anchored| Node { kind, start, end, column: span.start.col(), open, is_anchored };
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
             Event::DocumentStart(_) if self.has_begun => {
@@ -196,28 +218,29 @@ impl Building<'_> {
                 self.has_begun = true;
                 self.document.begin = is_explicit.then_some(end);
             }
-            Event::Alias(_) => self.add(Node { is_flow: false, ..node(Kind::Alias, false) }),
+            Event::Alias(_) => self.add(Node { open: None, ..node(Kind::Alias, false) }),
             Event::Scalar(text, style, anchor, tag) => {
                 let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let is_plain = style == ScalarStyle::Plain && tag.is_none();
-                let end = if is_block { self.block_end(start, end) } else { end };
+                let end = match () {
+                    () if is_block => self.block_end(&text, end),
+                    () if text.is_empty() && is_plain && anchor == 0 => start,
+                    () => end,
+                };
                 let kind = Kind::Scalar { text: text.into_owned(), is_plain, is_block };
-                self.add(Node { is_flow: false, end, ..node(kind, anchor > 0 || tag.is_some()) });
+                self.add(Node { open: None, end, ..node(kind, anchor > 0 || tag.is_some()) });
             }
             Event::SequenceStart(anchor, tag) => self.open(node(Kind::Sequence(Vec::new()), anchor > 0 || tag.is_some()))?,
             Event::MappingStart(anchor, tag) => self.open(node(Kind::Mapping(Vec::new()), anchor > 0 || tag.is_some()))?,
-            Event::SequenceEnd | Event::MappingEnd => self.close(end),
+            Event::SequenceEnd | Event::MappingEnd => self.close(end_of_words),
         }
         Ok(())
     }
 
-    /// Where the last line of a block scalar ends: blank lines behind it are its own only where its head says so.
-    fn block_end(&self, start: usize, end: usize) -> usize {
-        let head = self.text[start..end].lines().next().unwrap_or_default();
-        if head.split('#').next().unwrap_or_default().contains('+') {
-            return before_line_end(self.text, end).unwrap_or(end);
-        }
-        start + self.text[start..end].trim_end().len()
+    /// Where the last line of a block scalar ends. Blank lines behind it are its own only where it kept them.
+    fn block_end(&self, says: &str, end: usize) -> usize {
+        let kept = says.ends_with("\n\n").then(|| before_line_end(self.text, end)).flatten();
+        kept.unwrap_or_else(|| self.text[..end].trim_end().len())
     }
 
     fn open(&mut self, node: Node) -> Result<(), EditError> {
@@ -235,7 +258,7 @@ impl Building<'_> {
             Kind::Sequence(items) => items.last().map(|item| item.end),
             Kind::Scalar { .. } | Kind::Alias => None,
         };
-        node.end = if node.is_flow { end } else { last.unwrap_or(node.start) };
+        node.end = if node.is_flow() { end } else { last.unwrap_or(node.start) };
         self.add(node);
     }
 
