@@ -98,7 +98,7 @@ pub struct Identified {
 }
 
 /// Tells who the process `pid` is: the agent whose process, or whose host's, is the caller or the nearest above it; one that was
-/// launched and left its parents by the session of its terminal, and one that was started a moment ago by its mark; else the person.
+/// launched and left its parents by the session of its terminal, and one that was started a moment ago by its token; else the person.
 /// Where several agents share that process, what the environment says chooses among exactly those. What descends from this node and
 /// is no known agent's cannot be placed, nor can what a living process of an agent that ended is above, nor what names a living agent
 /// that it is not below.
@@ -151,7 +151,7 @@ impl<'a> Asking<'a> {
         let is_below_node = line.iter().any(|facts| facts.process.pid == self.own);
         let marked = |member: &&Member| {
             let pid = line.first().map(|itself| Pid::new(itself.process.pid));
-            member.is_launched && is_below_node && pid.is_some_and(|pid| self.processes.carries(pid, &mark(member.id)))
+            is_below_node && pid.zip(member.token.as_ref()).is_some_and(|(pid, token)| self.processes.carries(pid, &token.mark()))
         };
         (self.mains().find(marked).into_iter().collect(), LinkedBy::Launch)
     }
@@ -385,9 +385,11 @@ mod tests {
     };
 
     use super::*;
-    use crate::env::process::{CommandError, Launch, Pending, ProbeError, ProcessSignal, RunningProcess, StartError, TerminalSize};
+    use crate::env::process::{
+        CommandError, Launch, LaunchToken, Pending, ProbeError, ProcessSignal, RunningProcess, StartError, TerminalSize,
+    };
 
-    /// A process of a table: its parent, the session of the system that it is in, and the mark it carries.
+    /// A process of a table: its parent, the session of the system that it is in, and whose token it carries.
     struct Row(u32, u32, Option<u8>);
 
     /// A table of processes, by number.
@@ -410,7 +412,7 @@ mod tests {
             }))
         }
         fn carries(&self, pid: Pid, wanted: &EnvMark) -> bool {
-            self.0.get(&pid.get()).and_then(|Row(.., marked)| *marked).is_some_and(|n| mark(id(n)) == *wanted)
+            self.0.get(&pid.get()).and_then(|Row(.., marked)| *marked).is_some_and(|n| token(n).mark() == *wanted)
         }
         fn working_in(&self, _: &Path) -> Result<Vec<ProcessFacts>, ProbeError> {
             Ok(vec![])
@@ -449,7 +451,11 @@ mod tests {
     }
 
     fn launched(n: u8, terminal: Option<u32>) -> Member {
-        Member { is_launched: true, terminal: terminal.map(process), ..member(n) }
+        Member { is_launched: true, terminal: terminal.map(process), token: Some(token(n)), ..member(n) }
+    }
+
+    fn token(n: u8) -> LaunchToken {
+        LaunchToken::from_random([n; 32])
     }
 
     fn registered(n: u8, pid: u32) -> Member {
@@ -461,7 +467,7 @@ mod tests {
     }
 
     /// 10 is the node, 20 and 30 are agents in terminals under it, 21 and 22 are below the first; 31 left its parents within the
-    /// second's terminal, 32 has its mark and nothing else. 40 is a person's shell, 50 a host that was started from it, 51 its shell.
+    /// second's terminal, 32 has its token and nothing else. 40 is a person's shell, 50 a host that was started from it, 51 its shell.
     fn table() -> Table {
         Table(BTreeMap::from([
             (10, Row(1, 10, None)),
@@ -518,17 +524,19 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_was_just_started_is_known_by_its_mark_and_one_that_left_its_parents_by_its_terminal() {
+    fn an_agent_that_was_just_started_is_known_by_its_token_and_one_that_left_its_parents_by_its_terminal() {
         let members = || vec![launched(2, None), launched(3, Some(30))];
         assert!(is_agent(&who(members(), 20), 2), "its process is not noted yet");
         assert!(is_agent(&who(members(), 31), 3), "it belongs to nobody any more");
     }
 
     #[test]
-    fn c31_a_recycled_pid_a_copied_mark_and_an_unknown_child_of_the_node_are_no_agent() {
+    fn c31_a_recycled_pid_a_copied_token_and_an_unknown_child_of_the_node_are_no_agent() {
         let recycled = ProcessRef { pid: 40, started: "boot/39".into() };
         assert_eq!(who(vec![Member { terminal: Some(recycled), ..launched(4, None) }], 41), ada());
-        assert_eq!(who(vec![launched(3, Some(30))], 32), ada(), "the mark counts below the node alone");
+        assert_eq!(who(vec![launched(3, Some(30))], 32), ada(), "the token counts below the node alone");
+        let other = Member { token: Some(token(9)), ..launched(2, None) };
+        assert_eq!(who(vec![other], 20), Who::Unplaced, "its id is no secret, and makes nobody it");
         assert_eq!(who(vec![launched(4, None)], 21), Who::Unplaced, "below the node and of no known agent");
         assert_eq!(who(vec![launched(4, None)], 99), Who::Unplaced, "gone");
         assert_eq!(who(vec![], 21), Who::Unplaced, "there is no agent at all");

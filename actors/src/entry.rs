@@ -1,9 +1,110 @@
-//! The project-file rule: an agent must not find a file in its folder that lets it speak as another place.
+//! The entry by which a launched agent is told of frith's tools, and the rule of the project file: an agent must not find one
+//! in its folder that lets it speak as another place.
+//!
+//! Pure: it writes nothing. An entry names the program, the host and the place, and never a secret.
 
-use frith_store::{id::PlaceId, refusal::Refusal, text::PathText};
-use serde_json::Value;
+use frith_store::{
+    hosts::{self, Entry, Key, Value as Field},
+    id::PlaceId,
+    refusal::Refusal,
+    text::PathText,
+};
+use serde_json::{Map, Value};
 
-use crate::env::folders::ProjectFile;
+use crate::{
+    env::folders::ProjectFile,
+    kinds::{EntryWithoutFile, Kind, filled},
+    permission::GivenFile,
+};
+
+/// Our own name, as it stands in configurations of hosts.
+const OWN: &str = "frith";
+
+/// What a launch is given so that its agent has frith's tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EntryGiven {
+    /// Arguments for its command line.
+    pub args: Vec<String>,
+    /// A variable for its environment.
+    pub variable: Option<(String, String)>,
+    /// What is written into its folder.
+    pub file: Option<GivenFile>,
+}
+
+/// A launch that is to be told of frith's tools.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling<'a> {
+    /// The name of the kind, which is the host's.
+    pub name: &'a str,
+    /// The kind.
+    pub kind: &'a Kind,
+    /// The program that serves the tools.
+    pub program: &'a str,
+    /// The place the agent works in.
+    pub place: PlaceId,
+    /// Whether an entry may be written into its folder: a fork's, and into no file that is committed.
+    pub may_write: bool,
+}
+
+/// What a launch is given; none when its kind can only be told by what is installed.
+pub fn entry_given(telling: &Telling<'_>, variable: impl Fn(&str) -> Option<String>) -> Option<EntryGiven> {
+    let (way, entry) = (telling.kind.entry.as_ref()?, hosts::host(telling.name)?.mcp.entry.known()?);
+    let said = Value::Object(said(entry, telling));
+    if let (true, Some(args), Some(file)) = (telling.may_write, &way.with_file, &telling.kind.project_file) {
+        let file = GivenFile::Entry { file: file.path.clone(), key_path: file.key_path.clone(), entry: said.to_string() };
+        return Some(EntryGiven { args: args.clone(), file: Some(file), variable: None });
+    }
+    let keys = keys(entry)?;
+    Some(match way.without_file.as_ref()? {
+        EntryWithoutFile::Document { args } => {
+            EntryGiven { args: filled(args, &laid_over(Value::Null, &keys, said).to_string()), ..EntryGiven::default() }
+        }
+        EntryWithoutFile::Values { args } => {
+            let values = said.as_object().into_iter().flatten().map(|(name, value)| format!("{}.{name}={value}", keys.join(".")));
+            EntryGiven { args: values.flat_map(|value| filled(args, &value)).collect(), ..EntryGiven::default() }
+        }
+        EntryWithoutFile::Variable { name } => {
+            let own = variable(name).map_or(Some(Value::Null), |text| parse(text.as_bytes()).filter(Value::is_object))?;
+            EntryGiven { variable: Some((name.clone(), laid_over(own, &keys, said).to_string())), ..EntryGiven::default() }
+        }
+    })
+}
+
+/// What the entry says: a launched agent finds the program by its path, whatever its own `PATH` has.
+fn said(entry: &Entry, telling: &Telling<'_>) -> Map<String, Value> {
+    let arguments = ["mcp", "--host", telling.name, "--place", &telling.place.to_string()].map(str::to_owned);
+    let value = |field: &Field| match field {
+        Field::Program => telling.program.into(),
+        Field::Arguments => arguments.to_vec().into(),
+        Field::CommandLine => [&[telling.program.to_owned()], &arguments[..]].concat().into(),
+        Field::Own => OWN.into(),
+        Field::Text(text) => (*text).into(),
+        Field::Number(number) => (*number).into(),
+        Field::Flag(flag) => (*flag).into(),
+        Field::List(texts) => texts.to_vec().into(),
+        Field::EmptyTable => Map::new().into(),
+    };
+    entry.fields.iter().map(|(name, field)| ((*name).to_owned(), value(field))).collect()
+}
+
+/// The keys that lead to the entry; none where it is an element of a list.
+fn keys(entry: &Entry) -> Option<Vec<&'static str>> {
+    let key = |key: &Key| match key {
+        Key::Name(name) => Some(*name),
+        Key::Own => Some(OWN),
+        Key::Event | Key::List(_) | Key::Named(_) => None,
+    };
+    entry.at.iter().map(key).collect()
+}
+
+/// A document with the entry, and all else that it had.
+fn laid_over(document: Value, keys: &[&str], said: Value) -> Value {
+    let Some((first, rest)) = keys.split_first() else { return said };
+    let mut object = if let Value::Object(object) = document { object } else { Map::new() };
+    let below = object.remove(*first).unwrap_or_default();
+    object.insert((*first).to_owned(), laid_over(below, rest, said));
+    Value::Object(object)
+}
 
 /// Whether the frith entry in a project file, if there is one, is this place's own: entries are compared by the place
 /// they name, never by command or token. A file that cannot be parsed names no place to any program that reads it.
@@ -77,5 +178,39 @@ mod tests {
         for text in ["", "{}", "not json", "{\"mcpServers\": {\"other\": {}}}", "[1]"] {
             assert_eq!(check(text), Ok(()), "{text}");
         }
+    }
+
+    fn given(name: &str, may_write: bool, variable: Option<&str>) -> Option<EntryGiven> {
+        let kinds = crate::kinds::built_in_kinds();
+        let telling = Telling { name, kind: &kinds[name], program: "/opt/fr ith/frith", place: PlaceId::from_bytes([1; 16]), may_write };
+        entry_given(&telling, |_| variable.map(str::to_owned))
+    }
+
+    #[test]
+    fn each_built_in_kind_is_told_of_the_tools_its_own_way() {
+        let names = ["claude", "codex", "gemini", "opencode", "qwen"];
+        insta::assert_debug_snapshot!(names.map(|name| (name, given(name, true, None), given(name, false, None))));
+    }
+
+    #[test]
+    fn what_is_written_passes_the_rule_of_the_project_file() {
+        for (name, kind) in crate::kinds::built_in_kinds() {
+            let Some(GivenFile::Entry { key_path, entry, .. }) = given(&name, true, None).unwrap().file else { continue };
+            let keys: Vec<&str> = key_path.iter().map(String::as_str).collect();
+            let text = laid_over(Value::Null, &keys, serde_json::from_str(&entry).unwrap()).to_string();
+            let file = kind.project_file.unwrap();
+            assert_eq!(require_own(&file, &"x".parse().unwrap(), text.as_bytes(), &PlaceId::from_bytes([1; 16])), Ok(()), "{name}");
+            assert!(require_own(&file, &"x".parse().unwrap(), text.as_bytes(), &PlaceId::from_bytes([2; 16])).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_has_in_the_variable_stays_and_what_is_no_document_is_left_alone() {
+        let theirs = r#"{"theme": "x", "mcp": {"other": {"type": "remote"}}}"#;
+        let (_, text) = given("opencode", false, Some(theirs)).unwrap().variable.unwrap();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&document["theme"], &document["mcp"]["other"]["type"]), (&"x".into(), &"remote".into()));
+        assert_eq!(document["mcp"]["frith"]["command"][1], "mcp");
+        assert_eq!(given("opencode", false, Some("[]")), None);
     }
 }

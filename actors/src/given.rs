@@ -1,5 +1,5 @@
-//! The permission rules that a launched agent is given in a file of its folder: written before it starts, kept as its place
-//! has them while it runs, taken back when it ended.
+//! What a launched agent is given in files of its folder, its permission rules and the entry by which it is told of frith's
+//! tools: written before it starts, taken back when it ended. The rules are kept as its place has them while it runs.
 //!
 //! What is about to be written is recorded first, with what was there before, so that a node that starts anew takes back
 //! what one before it left. Entries that somebody else wrote are never touched.
@@ -8,6 +8,7 @@ use std::{io, path::Path};
 
 use frith_store::{
     error::Failure,
+    hosts::Format,
     id::{AgentId, PlaceId},
     model::{By, Place},
     refusal::Refusal,
@@ -17,6 +18,7 @@ use frith_store::{
     },
     text::PathText,
     tx::PlaceEdit,
+    view::StepRow,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +26,10 @@ use crate::{
     call::Failed,
     caller::parent_of,
     ctx::Ctx,
+    edit::{self, EditError, Put, Step},
     env::{host_files::HostFiles, world::blocking},
     kinds::RulesWay,
-    permission::{self, EntriesFault, RulesFile, given},
+    permission::{self, EntriesFault, GivenFile, given},
 };
 
 /// What an agent was given, and what was there before.
@@ -34,35 +37,68 @@ use crate::{
 struct GivenStep {
     agent: AgentId,
     folder: PathText,
-    given: RulesFile,
+    given: GivenFile,
     /// The file as it was; none when it was not there.
     before: Option<String>,
     made_folder: bool,
 }
 
-impl GivenStep {
-    const PREFIX: &[u8] = b"rules/";
+/// Under which keys steps are kept, by what is given: an agent has at most one of each.
+const RULES: &[u8] = b"rules/";
+const ENTRY: &[u8] = b"entry/";
 
-    fn key(agent: AgentId) -> Vec<u8> {
-        [Self::PREFIX, agent.as_bytes()].concat()
+impl GivenStep {
+    fn key(agent: AgentId, given: &GivenFile) -> Vec<u8> {
+        let prefix = match given {
+            GivenFile::Entries { .. } | GivenFile::Whole { .. } => RULES,
+            GivenFile::Entry { .. } => ENTRY,
+        };
+        [prefix, agent.as_bytes()].concat()
+    }
+
+    fn keys(agent: AgentId) -> [Vec<u8>; 2] {
+        [RULES, ENTRY].map(|prefix| [prefix, agent.as_bytes()].concat())
     }
 
     /// The file as it would be without what was given; none when it would not be there.
-    fn without(&self, now: &str) -> Result<Option<String>, EntriesFault> {
-        let RulesFile::Entries { key_path, rules, .. } = &self.given else { return Ok(None) };
-        let (written, added) = permission::with_entries(self.before.as_deref().unwrap_or_default(), key_path, rules)?;
-        if now == written {
-            return Ok(self.before.clone());
+    fn without(&self, now: &str) -> Result<Option<String>, GivingFault> {
+        match &self.given {
+            GivenFile::Whole { .. } => Ok(None),
+            GivenFile::Entries { key_path, rules, .. } => {
+                let (written, added) = permission::with_entries(self.before.as_deref().unwrap_or_default(), key_path, rules)?;
+                let as_written = now == written;
+                if as_written { Ok(self.before.clone()) } else { Ok(Some(permission::without_entries(now, key_path, &added)?)) }
+            }
+            GivenFile::Entry { key_path, entry, .. } => self.without_entry(now, &steps(key_path), entry),
         }
-        permission::without_entries(now, key_path, &added).map(Some)
+    }
+
+    /// An entry that was there before, or that somebody changed since, is not the one that was given.
+    fn without_entry(&self, now: &str, at: &[Step], entry: &str) -> Result<Option<String>, GivingFault> {
+        let (before, given) = (self.before.as_deref(), json(entry)?);
+        if edit::read(Format::Jsonc, before, at)?.is_some() || edit::read(Format::Jsonc, Some(now), at)?.as_ref() != Some(&given) {
+            return Ok(Some(now.to_owned()));
+        }
+        let Put { text: written, made } = edit::put(Format::Jsonc, before, at, &given)?;
+        if now == written { Ok(self.before.clone()) } else { Ok(edit::take(Format::Jsonc, Some(now), at, made)?) }
     }
 }
 
-/// Why rules could not be given.
+fn steps(key_path: &[String]) -> Vec<Step> {
+    key_path.iter().cloned().map(Step::Key).collect()
+}
+
+fn json(text: &str) -> Result<serde_json::Value, GivingFault> {
+    serde_json::from_str(text).map_err(|error| GivingFault::Io(error.into()))
+}
+
+/// Why something could not be given.
 #[derive(Debug, thiserror::Error)]
 enum GivingFault {
     #[error(transparent)]
     Entries(#[from] EntriesFault),
+    #[error(transparent)]
+    Entry(#[from] EditError),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -73,6 +109,7 @@ impl GivingFault {
             Self::Entries(fault) => {
                 Refusal::ProjectFileBroken { file, format: "JSON with a list of rules".into(), fault: fault.to_string() }
             }
+            Self::Entry(fault) => Refusal::ProjectFileBroken { file, format: "JSON with an entry".into(), fault: fault.to_string() },
             Self::Io(fault) => Refusal::RulesNotWritten { place: named(place), file, fault: fault.to_string() },
         }
     }
@@ -82,35 +119,40 @@ impl GivingFault {
 ///
 /// # Errors
 /// The refusal that names the file and what is wrong with it.
-pub async fn require_room(ctx: &Ctx, place: &Place, folder: &Path, file: &RulesFile) -> Result<(), Failed> {
+pub async fn require_room(ctx: &Ctx, place: &Place, folder: &Path, file: &GivenFile) -> Result<(), Failed> {
     let (files, at, wanted) = (ctx.env.host_files.clone(), folder.to_owned(), file.clone());
     let looked = blocking(&ctx.env.blocking, move || -> Result<(), GivingFault> {
         let before = files.read(&at, wanted.file())?;
-        Ok(with(&wanted, before.as_deref()).map(|_| ())?)
+        with(&wanted, before.as_deref()).map(|_| ())
     });
     let looked = looked.await.map_err(Failed::from_work)?;
     Ok(looked.map_err(|fault| fault.refusal(place, PathText::from(folder.join(file.file()).as_path())))?)
 }
 
 /// The file with what is given; none when there is nothing to give and no file.
-fn with(file: &RulesFile, before: Option<&str>) -> Result<Option<String>, EntriesFault> {
+fn with(file: &GivenFile, before: Option<&str>) -> Result<Option<String>, GivingFault> {
     match file {
-        RulesFile::Entries { rules, .. } if rules.is_empty() => Ok(before.map(str::to_owned)),
-        RulesFile::Entries { key_path, rules, .. } => {
-            permission::with_entries(before.unwrap_or_default(), key_path, rules).map(|(text, _)| Some(text))
+        GivenFile::Entries { rules, .. } if rules.is_empty() => Ok(before.map(str::to_owned)),
+        GivenFile::Entries { key_path, rules, .. } => Ok(Some(permission::with_entries(before.unwrap_or_default(), key_path, rules)?.0)),
+        GivenFile::Whole { text, .. } => Ok(Some(text.clone())),
+        GivenFile::Entry { key_path, entry, .. } => {
+            let at = steps(key_path);
+            // One that is there speaks for this place, or the launch would have been refused.
+            let is_there = edit::read(Format::Jsonc, before, &at)?.is_some();
+            Ok(if is_there { before.map(str::to_owned) } else { Some(edit::put(Format::Jsonc, before, &at, &json(entry)?)?.text) })
         }
-        RulesFile::Whole { text, .. } => Ok(Some(text.clone())),
     }
 }
 
-/// Gives an agent its rules, in the place of those it was given before.
+/// Gives an agent its rules, or its entry, in the place of what it was given before.
 ///
 /// # Errors
 /// The refusal that names the file and what is wrong with it.
-pub async fn give(ctx: &Ctx, place: &Place, agent: AgentId, folder: &Path, file: RulesFile) -> Result<(), Failed> {
+pub async fn give(ctx: &Ctx, place: &Place, agent: AgentId, folder: &Path, file: GivenFile) -> Result<(), Failed> {
     let path = PathText::from(folder.join(file.file()).as_path());
     let refuse = |fault: GivingFault| Failed::from(fault.refusal(place, path.clone()));
-    let earlier = ctx.db.read(move |view| Ok(view.step(&GivenStep::key(agent))?)).await?.and_then(|bytes| read_step(&bytes));
+    let key = GivenStep::key(agent, &file);
+    let earlier = ctx.db.read(move |view| Ok(view.step(&key)?)).await?.and_then(|bytes| read_step(&bytes));
     let (files, at, wanted) = (ctx.env.host_files.clone(), folder.to_owned(), file);
     let planned = blocking(&ctx.env.blocking, move || -> Result<Planned, GivingFault> {
         let now = files.read(&at, wanted.file())?;
@@ -128,14 +170,14 @@ pub async fn give(ctx: &Ctx, place: &Place, agent: AgentId, folder: &Path, file:
     if !changes {
         return Ok(());
     }
-    ctx.env.faults.reached("rules.recorded");
+    ctx.env.faults.reached("given.recorded");
     let (files, at, file, made_folder) = (ctx.env.host_files.clone(), folder.to_owned(), step.given.file().to_owned(), step.made_folder);
     let written = blocking(&ctx.env.blocking, move || write(&*files, &at, &file, text.as_deref(), made_folder));
     if written.await.map_err(Failed::from_work)?.map_err(|error| refuse(error.into()))? {
         step.made_folder = true;
         record(ctx, &step).await?;
     }
-    ctx.env.faults.reached("rules.written");
+    ctx.env.faults.reached("given.written");
     Ok(())
 }
 
@@ -156,7 +198,7 @@ fn write(files: &dyn HostFiles, folder: &Path, file: &str, text: Option<&str>, a
 }
 
 async fn record(ctx: &Ctx, step: &GivenStep) -> Result<(), Failed> {
-    let (key, bytes) = (GivenStep::key(step.agent), postcard::to_stdvec(step));
+    let (key, bytes) = (GivenStep::key(step.agent, &step.given), postcard::to_stdvec(step));
     let bytes = bytes.map_err(|error| Failed::broken_by("what an agent is given could not be written down", &error))?;
     Ok(ctx.db.write(move |tx| Ok(tx.set_step(&key, &bytes)?)).await?)
 }
@@ -167,11 +209,18 @@ fn read_step(bytes: &[u8]) -> Option<GivenStep> {
 
 /// Takes back what an agent was given that has ended.
 pub async fn take_back(ctx: &Ctx, agent: AgentId) {
-    let step = match ctx.db.read(move |view| Ok(view.step(&GivenStep::key(agent))?)).await {
-        Ok(bytes) => bytes.and_then(|bytes| read_step(&bytes)),
-        Err(failure) => return tracing::error!(%agent, %failure, "what an agent was given could not be looked up"),
-    };
-    let Some(step) = step else { return };
+    for key in GivenStep::keys(agent) {
+        match ctx.db.read(move |view| Ok(view.step(&key)?)).await {
+            Ok(Some(bytes)) => take_back_step(ctx, &bytes).await,
+            Ok(None) => {}
+            Err(failure) => tracing::error!(%agent, %failure, "what an agent was given could not be looked up"),
+        }
+    }
+}
+
+async fn take_back_step(ctx: &Ctx, bytes: &[u8]) {
+    let Some(step) = read_step(bytes) else { return };
+    let (agent, key) = (step.agent, GivenStep::key(step.agent, &step.given));
     let (files, folder, file) = (ctx.env.host_files.clone(), step.folder.clone(), step.given.file().to_owned());
     let taken = blocking(&ctx.env.blocking, move || -> Result<(), GivingFault> {
         let folder = step.folder.as_path();
@@ -186,12 +235,12 @@ pub async fn take_back(ctx: &Ctx, agent: AgentId) {
         Ok(Ok(())) => {}
         // What is recorded stays, so that it is tried again once somebody has mended the file.
         Ok(Err(fault)) => {
-            return tracing::warn!(%agent, folder = %folder, file, %fault, "the permission rules that an agent was given are not taken back yet");
+            return tracing::warn!(%agent, folder = %folder, file, %fault, "what an agent was given is not taken back yet");
         }
         Err(lost) => return tracing::error!(%agent, %lost, "taking back what an agent was given failed"),
     }
-    if let Err(failure) = ctx.db.write(move |tx| Ok(tx.clear_step(&GivenStep::key(agent))?)).await {
-        tracing::error!(%agent, %failure, "that an agent's rules were taken back could not be written down");
+    if let Err(failure) = ctx.db.write(move |tx| Ok(tx.clear_step(&key)?)).await {
+        tracing::error!(%agent, %failure, "that what an agent was given was taken back could not be written down");
     }
 }
 
@@ -200,23 +249,28 @@ pub async fn take_back(ctx: &Ctx, agent: AgentId) {
 /// # Errors
 /// The store broke.
 pub async fn take_back_all(ctx: &Ctx) -> Result<(), Failure> {
-    for (_, bytes) in ctx.db.read(|view| Ok(view.steps_of(GivenStep::PREFIX)?)).await? {
-        if let Some(step) = read_step(&bytes) {
-            take_back(ctx, step.agent).await;
-        }
+    for (_, bytes) in all_steps(ctx).await? {
+        take_back_step(ctx, &bytes).await;
     }
     Ok(())
 }
 
+/// Every step with its key.
+async fn all_steps(ctx: &Ctx) -> Result<Vec<StepRow>, Failure> {
+    ctx.db.read(|view| Ok([view.steps_of(RULES)?, view.steps_of(ENTRY)?].concat())).await
+}
+
 /// Takes back what agents were given that have ended and whose file could not be changed then.
 pub async fn take_back_left(ctx: &Ctx) {
-    let steps = match ctx.db.read(|view| Ok(view.steps_of(GivenStep::PREFIX)?)).await {
+    let steps = match all_steps(ctx).await {
         Ok(steps) => steps,
         Err(failure) => return tracing::error!(%failure, "what agents were given could not be looked up"),
     };
     let running: Vec<AgentId> = ctx.roster.all().into_iter().map(|agent| agent.id).collect();
-    for step in steps.iter().filter_map(|(_, bytes)| read_step(bytes)).filter(|step| !running.contains(&step.agent)) {
-        take_back(ctx, step.agent).await;
+    for (_, bytes) in &steps {
+        if read_step(bytes).is_some_and(|step| !running.contains(&step.agent)) {
+            take_back_step(ctx, bytes).await;
+        }
     }
 }
 
@@ -242,9 +296,9 @@ pub async fn renew(ctx: &Ctx, place: &Place, agent: AgentId) {
 }
 
 /// No rules at all, which takes back those that were given.
-fn none_of(way: &RulesWay) -> Option<RulesFile> {
+fn none_of(way: &RulesWay) -> Option<GivenFile> {
     match way {
-        RulesWay::List { file, key_path } => Some(RulesFile::Entries { file: file.clone(), key_path: key_path.clone(), rules: vec![] }),
+        RulesWay::List { file, key_path } => Some(GivenFile::Entries { file: file.clone(), key_path: key_path.clone(), rules: vec![] }),
         _ => None,
     }
 }

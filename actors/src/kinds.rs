@@ -1,4 +1,5 @@
-//! Kinds of agents as data: what starts one, what it shows on its screen, what is typed to it, how it takes permission rules.
+//! Kinds of agents as data: what starts one, what it shows on its screen, what is typed to it, how it takes permission
+//! rules and how it is told of frith's tools.
 //!
 //! The rows say what each product does; no code knows a kind by its name. What was seen of a product was seen on the
 //! terminal of the version its row names; what its documentation says, or its own text, is marked so.
@@ -42,6 +43,37 @@ pub struct Kind {
     pub project_file: Option<ProjectFile>,
     /// How it takes permission rules; none when it takes none.
     pub rules: Option<RulesWay>,
+    /// How it is told of frith's MCP server when it is launched; none when it is not.
+    pub entry: Option<EntryWay>,
+}
+
+/// How a kind of agent is told of frith's MCP server when it is launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryWay {
+    /// Arguments that go with the entry in its project file, where a fork's agent finds it; none when it is never written there.
+    pub with_file: Option<Vec<String>>,
+    /// How it is told where nothing is written; none when it then has only what is installed.
+    pub without_file: Option<EntryWithoutFile>,
+}
+
+/// How a kind of agent is told of an MCP server without a file. Each adds to what its user has configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryWithoutFile {
+    /// By arguments, with `{}` for a JSON document that has the entry alone.
+    Document {
+        /// The arguments.
+        args: Vec<String>,
+    },
+    /// By arguments, given once for each value of the entry, with `{}` for `path=value` as TOML spells it.
+    Values {
+        /// The arguments.
+        args: Vec<String>,
+    },
+    /// By a variable of its environment with such a document.
+    Variable {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// How a kind of agent takes permission rules when it starts.
@@ -93,6 +125,8 @@ struct Row {
     clear: &'static str,
     settles_s: u64,
     rules: RulesRow,
+    with_file: Option<&'static [&'static str]>,
+    without_file: Option<EntryRow>,
 }
 
 /// [`RulesWay`] as a row has it.
@@ -103,12 +137,20 @@ enum RulesRow {
     CommandVariable(&'static str),
 }
 
+/// [`EntryWithoutFile`] as a row has it.
+enum EntryRow {
+    Document(&'static [&'static str]),
+    Values(&'static [&'static str]),
+    Variable(&'static str),
+}
+
 /// Facts of each product's own command line and terminal. Models and efforts are listed in the configuration: they change
 /// too often to be built in.
 const BUILT_IN: &[Row] = &[
-    // Claude Code 2.1.197. Seen: the prompt, the work and the question about the folder; the flag is in its help. Its own
+    // Claude Code 2.1.197, and 2.1.332 for what tells it of tools. Seen: the prompt, the work and the question about the folder; the flag is in its help. Its own
     // text has the other questions and the command that clears. Its documentation (settings, permissions) names the list,
-    // which is where its dialog writes too.
+    // which is where its dialog writes too. Seen: it asks whether a server of a project file may run, and does not where its
+    // settings name it; what `--mcp-config` names is added to what is configured, and wins over an entry of the same name.
     Row {
         name: "claude",
         model: &["--model", "{}"],
@@ -128,12 +170,14 @@ const BUILT_IN: &[Row] = &[
         clear: "/clear",
         settles_s: 3,
         rules: RulesRow::List(".claude/settings.local.json", &["permissions", "allow"]),
+        with_file: Some(&["--settings={\"enabledMcpjsonServers\":[\"frith\"]}"]),
+        without_file: Some(EntryRow::Document(&["--mcp-config={}"])),
     },
     // Codex 0.171.0. Seen: the prompt, the work and the question about the folder, which comes more than two seconds after the
     // first prompt; the flag is in its help. Its own text has
     // the other questions and the commands that begin anew. Its documentation (rules) says that files of rules below
     // `.codex/rules` count in a folder that is trusted, that they are about beginnings of commands, and that its dialog
-    // writes to the user's own file, which is left alone.
+    // writes to the user's own file, which is left alone. Seen: values given with `--config` are laid over that file.
     Row {
         name: "codex",
         model: &["--model", "{}"],
@@ -153,6 +197,8 @@ const BUILT_IN: &[Row] = &[
         clear: "/new",
         settles_s: 8,
         rules: RulesRow::CommandFile(".codex/rules/frith.rules"),
+        with_file: None,
+        without_file: Some(EntryRow::Values(&["--config", "{}"])),
     },
     // Gemini CLI 0.61.0. Seen: the prompt, the work and the question about the folder; both flags are in its help, where the
     // one for rules is called deprecated and still works. Its own text has the other questions. A rule about commands names
@@ -177,10 +223,12 @@ const BUILT_IN: &[Row] = &[
         clear: "/clear",
         settles_s: 3,
         rules: RulesRow::Arguments(&["--allowed-tools={}"], Some("run_shell_command({})")),
+        with_file: Some(&[]),
+        without_file: None,
     },
     // opencode 1.18.33. Seen: the prompt and the work; the flag is in its help. Its own text has the question, and that the
     // variable is laid over the key `permission` of its configuration (documentation, permissions). The command that clears
-    // is from its documentation, not seen.
+    // is from its documentation, not seen. Seen: the document in the variable is laid over all that is configured.
     Row {
         name: "opencode",
         model: &["--model", "{}"],
@@ -194,6 +242,8 @@ const BUILT_IN: &[Row] = &[
         clear: "/new",
         settles_s: 3,
         rules: RulesRow::CommandVariable("OPENCODE_PERMISSION"),
+        with_file: None,
+        without_file: Some(EntryRow::Variable("OPENCODE_CONFIG_CONTENT")),
     },
     // Qwen Code 0.15.10. Seen: the prompt and the work; both flags are in its help. Its own text has the questions. Rules
     // are spelled as its documentation (permissions) has them, `Bash(git *)`.
@@ -217,6 +267,8 @@ const BUILT_IN: &[Row] = &[
         clear: "/clear",
         settles_s: 3,
         rules: RulesRow::Arguments(&["--allowed-tools={}"], None),
+        with_file: Some(&[]),
+        without_file: None,
     },
 ];
 
@@ -245,6 +297,7 @@ fn built_in(row: &Row) -> Kind {
         clear: Some(row.clear.to_owned()),
         settles: Duration::from_secs(row.settles_s),
         rules: Some(row.rules.way()),
+        entry: Some(EntryWay { with_file: row.with_file.map(owned), without_file: row.without_file.as_ref().map(EntryRow::way) }),
     }
 }
 
@@ -259,6 +312,16 @@ impl RulesRow {
             Self::Arguments(args, command) => RulesWay::Arguments { args: owned(args), command: command.map(str::to_owned) },
             Self::CommandFile(file) => RulesWay::CommandFile { file: (*file).to_owned() },
             Self::CommandVariable(name) => RulesWay::CommandVariable { name: (*name).to_owned() },
+        }
+    }
+}
+
+impl EntryRow {
+    fn way(&self) -> EntryWithoutFile {
+        match self {
+            Self::Document(args) => EntryWithoutFile::Document { args: owned(args) },
+            Self::Values(args) => EntryWithoutFile::Values { args: owned(args) },
+            Self::Variable(name) => EntryWithoutFile::Variable { name: (*name).to_owned() },
         }
     }
 }

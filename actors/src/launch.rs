@@ -31,12 +31,11 @@ use crate::{
     caller::{mark, parent_of},
     config::Kind,
     ctx::Ctx,
-    entry,
+    entry::{self, EntryGiven, Telling},
     env::{
-        folders::ProjectFile,
         launch_env::launch_env,
-        process::{Launch, TerminalSize},
-        world::blocking,
+        process::{Launch, LaunchToken, TerminalSize},
+        world::{Purpose, blocking},
     },
     fork::{Cancel, ForkMsg, MakeFault, Told},
     fresh_context, given,
@@ -71,6 +70,7 @@ pub struct Asked {
 #[derive(Debug)]
 struct Prepared {
     agent: AgentId,
+    token: LaunchToken,
     ready: Ready,
     folder: Folder,
 }
@@ -87,7 +87,8 @@ async fn prepare(ctx: &Ctx, asked: &Asked) -> Result<Prepared, Failed> {
     let (here, limit, place) = (ctx.db.store().machine(), ctx.config.now().max_agents, asked.place);
     let (plan, place) = ctx.db.read(move |view| decide(view, here, place, limit)).await?;
     let agent = AgentId::from_random(ctx.fresh_id());
-    let ready = ready(ctx, asked, &place, agent).await?;
+    let token = LaunchToken::from_random(ctx.env.random.bytes(Purpose::Secrets));
+    let ready = ready(ctx, asked, &place, &ours(ctx, agent, &token)).await?;
     let folder = if plan.makes_folder() {
         Folder::Planned(Box::new(plan_folder(ctx, &ready, plan.folder(), &place.id).await?))
     } else {
@@ -97,21 +98,21 @@ async fn prepare(ctx: &Ctx, asked: &Asked) -> Result<Prepared, Failed> {
         }
         Folder::Chosen(folder)
     };
-    Ok(Prepared { agent, ready, folder })
+    Ok(Prepared { agent, token, ready, folder })
 }
 
 /// A kind that this machine can run, and what it is started with.
 #[derive(Debug)]
 struct Ready {
-    kind: String,
+    name: String,
+    kind: Kind,
     environment: Vec<(OsString, OsString)>,
     line: Vec<String>,
-    project_file: Option<ProjectFile>,
     patterns: Option<Patterns>,
     rules: Given,
 }
 
-async fn ready(ctx: &Ctx, asked: &Asked, place: &Place, agent: AgentId) -> Result<Ready, Failed> {
+async fn ready(ctx: &Ctx, asked: &Asked, place: &Place, ours: &[(OsString, OsString)]) -> Result<Ready, Failed> {
     let (id, named, task) = (place.id, asked.kind.clone(), asked.task);
     let (named, settings, allows_all) = ctx
         .db
@@ -129,14 +130,14 @@ async fn ready(ctx: &Ctx, asked: &Asked, place: &Place, agent: AgentId) -> Resul
         return Err(unknown_option(&name, "flag", "allow-all-commands", &[]).into());
     }
     let rules = given(kind.rules.as_ref(), &settings.auto_allowed_tools);
-    let mut ours = ours(ctx, agent);
+    let mut ours = ours.to_vec();
     ours.extend(rules.variable.iter().map(|(name, value)| (name.into(), value.into())));
     let environment = launch_env(&asked.environment, &kind.environment, &ours);
     let mut line = kind.command_line(asked.model.as_deref(), asked.effort.as_deref(), allows_all);
     line.extend(rules.args.iter().cloned());
     require_command(ctx, &name, &line, &environment).await?;
     let patterns = Patterns::of(&kind).map_err(|error| tracing::warn!(kind = name, %error, "the screens of a kind are not read")).ok();
-    Ok(Ready { kind: name, environment, line, project_file: kind.project_file.clone(), patterns, rules })
+    Ok(Ready { name, kind, environment, line, patterns, rules })
 }
 
 /// Whether the task for which the agent is launched lets it run every command: the one its fork was made for, while that
@@ -153,8 +154,7 @@ fn task_allows_all(view: &View<'_>, place: &Place, task: Option<TaskId>) -> Resu
 pub async fn can_run_fork_of(ctx: &Ctx, parent: &Place, asked: &Asked) -> Result<(), Failed> {
     let (here, limit, id) = (ctx.db.store().machine(), ctx.config.now().max_agents, parent.id);
     let folder = ctx.db.read(move |view| fork_folder(view, here, id, limit)).await?;
-    let agent = AgentId::from_random(ctx.fresh_id());
-    let ready = ready(ctx, asked, parent, agent).await?;
+    let ready = ready(ctx, asked, parent, &[]).await?;
     let untaken = PlaceId::from_random(ctx.fresh_id());
     plan_folder(ctx, &ready, &folder, &untaken).await.map(|_| ())
 }
@@ -220,9 +220,9 @@ fn unknown_option(kind: &str, option: &str, given: &str, known: &[String]) -> Re
 }
 
 /// The variables a launched agent gets from its node.
-fn ours(ctx: &Ctx, agent: AgentId) -> Vec<(OsString, OsString)> {
-    let mark = mark(agent);
-    vec![(mark.name, mark.value), ("FRITH_HOME".into(), ctx.env.home.as_os_str().to_owned())]
+fn ours(ctx: &Ctx, agent: AgentId, token: &LaunchToken) -> Vec<(OsString, OsString)> {
+    let (mark, token) = (mark(agent), token.mark());
+    vec![(mark.name, mark.value), (token.name, token.value), ("FRITH_HOME".into(), ctx.env.home.as_os_str().to_owned())]
 }
 
 async fn require_command(ctx: &Ctx, kind: &str, line: &[String], environment: &[(OsString, OsString)]) -> Result<(), Refusal> {
@@ -241,7 +241,7 @@ async fn chosen_folder(ctx: &Ctx, folder: &PathText) -> Result<PathBuf, Failed> 
 
 async fn plan_folder(ctx: &Ctx, ready: &Ready, source: &PathText, fork: &PlaceId) -> Result<FolderPlan, Failed> {
     let limits = Limits { making: ctx.config.now().checkout_timeout, ..Limits::default() };
-    let (folders, source, id, file) = (ctx.env.folders.clone(), source.clone(), fork.to_string(), ready.project_file.clone());
+    let (folders, source, id, file) = (ctx.env.folders.clone(), source.clone(), fork.to_string(), ready.kind.project_file.clone());
     let looked = blocking(&ctx.env.blocking, move || {
         let plan = folders.plan(source.as_path(), &id, limits)?;
         let found = file.map(|file| folders.project_file(&plan, &file).map(|found| (file, found))).transpose()?;
@@ -265,7 +265,7 @@ fn fault_refusal(code: &str, fault: &dyn std::fmt::Display, hint: Option<String>
 /// What was decided before does not hold any more.
 async fn record(ctx: &Ctx, asked: &Asked, prepared: &Prepared) -> Result<AgentId, Failed> {
     let (here, limit) = (ctx.db.store().machine(), ctx.config.now().max_agents);
-    let (place, agent, kind) = (asked.place, prepared.agent, prepared.ready.kind.clone());
+    let (place, agent, kind) = (asked.place, prepared.agent, prepared.ready.name.clone());
     let (by, model, effort) = (asked.by.clone(), asked.model.clone(), asked.effort.clone());
     let (oversees, record) = ctx
         .db
@@ -275,7 +275,8 @@ async fn record(ctx: &Ctx, asked: &Asked, prepared: &Prepared) -> Result<AgentId
             Ok((place.kind == PlaceKind::Supervisor, tx.require_agent(agent)?))
         })
         .await?;
-    ctx.roster.insert(Member { oversees, is_told: false, ..Member::of(&record, None) });
+    let token = Some(prepared.token.clone());
+    ctx.roster.insert(Member { oversees, token, is_told: false, ..Member::of(&record, None) });
     ctx.env.faults.reached("launch.recorded");
     Ok(agent)
 }
@@ -333,7 +334,7 @@ pub async fn run(carrying: &Carrying, asked: &Asked) -> Result<AgentId, NotLaunc
 }
 
 /// Makes the folder, starts the process and records it.
-async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, prepared: Prepared) -> Result<(), Failed> {
+async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, mut prepared: Prepared) -> Result<(), Failed> {
     let ctx = &carrying.ctx;
     let start_in = match &prepared.folder {
         Folder::Chosen(folder) => folder.clone(),
@@ -345,6 +346,7 @@ async fn carry_out(carrying: &Carrying, terminal: &TerminalRef, prepared: Prepar
     };
     require_not_stopped(carrying, prepared.agent)?;
     give_rules(carrying, terminal, &prepared, &start_in).await?;
+    give_entry(carrying, terminal, &mut prepared, &start_in).await?;
     terminals::opening_line(terminal, &format!("{}$ {}", start_in.display(), command_line(&prepared.ready.line)));
     let launch = Launch {
         command: prepared.ready.line[0].clone().into(),
@@ -370,17 +372,64 @@ async fn give_rules(carrying: &Carrying, terminal: &TerminalRef, prepared: &Prep
     }
     if !rules.left_out.is_empty() {
         let note =
-            format!("kind `{}` cannot be given these permission rules, so it will ask: {}", prepared.ready.kind, rules.left_out.join(", "));
-        tell(carrying, terminal, Told::Line(note.clone()));
-        tell(carrying, terminal, Told::Progress(Progress { what: note, part: None }));
+            format!("kind `{}` cannot be given these permission rules, so it will ask: {}", prepared.ready.name, rules.left_out.join(", "));
+        tell_note(carrying, terminal, note);
     }
     Ok(())
+}
+
+/// Gives the agent the entry by which it is told of frith's tools. Only a fork's folder is written to: a workspace's is a person's.
+async fn give_entry(carrying: &Carrying, terminal: &TerminalRef, prepared: &mut Prepared, folder: &Path) -> Result<(), Failed> {
+    let (ctx, place, is_fork) = (&carrying.ctx, carrying.place.id, matches!(prepared.folder, Folder::Planned(_)));
+    let committed = if is_fork { committed_file(ctx, &prepared.ready, folder).await? } else { None };
+    let program = ctx.env.itself.program();
+    let Some(program) = program.to_str().filter(|_| prepared.ready.kind.entry.is_some()) else { return Ok(()) };
+    let (name, kind, environment) = (&prepared.ready.name, &prepared.ready.kind, &prepared.ready.environment);
+    let telling = Telling { name, kind, program, place, may_write: is_fork && committed.is_none() };
+    let variable =
+        |name: &str| environment.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str().map(str::to_owned));
+    let Some(EntryGiven { args, variable, file }) = entry::entry_given(&telling, variable) else {
+        if let Some(file) = committed {
+            let note = format!("`{file}` is committed, so frith's tools are not entered into it: what is installed into {name} counts");
+            tell_note(carrying, terminal, note);
+        }
+        return Ok(());
+    };
+    if let Some(file) = file {
+        given::give(ctx, &carrying.place, prepared.agent, folder, file).await?;
+    }
+    prepared.ready.line.extend(args);
+    if let Some((name, value)) = variable {
+        prepared.ready.environment.retain(|(known, _)| known != name.as_str());
+        prepared.ready.environment.push((name.into(), value.into()));
+    }
+    Ok(())
+}
+
+/// The file into which the kind's entry would be written, where the repository has committed it.
+async fn committed_file(ctx: &Ctx, ready: &Ready, folder: &Path) -> Result<Option<String>, Failed> {
+    let is_written = ready.kind.entry.as_ref().is_some_and(|way| way.with_file.is_some());
+    let Some(file) = ready.kind.project_file.as_ref().filter(|_| is_written).map(|file| file.path.clone()) else { return Ok(None) };
+    let (files, folder) = (ctx.env.host_files.clone(), folder.to_owned());
+    let looked = blocking(&ctx.env.blocking, move || {
+        let is_committed = files.is_committed(&folder, &file).unwrap_or_else(|error| {
+            tracing::warn!(folder = %folder.display(), file, %error, "whether a file is committed cannot be told, so it is not written to");
+            true
+        });
+        is_committed.then_some(file)
+    });
+    looked.await.map_err(Failed::from_work)
+}
+
+fn tell_note(carrying: &Carrying, terminal: &TerminalRef, note: String) {
+    tell(carrying, terminal, Told::Line(note.clone()));
+    tell(carrying, terminal, Told::Progress(Progress { what: note, part: None }));
 }
 
 /// The rule of the project file once more, on the folder as it is: what a link in it leads to, or a branch that was there
 /// before brought along, was not in the commit that was looked at.
 async fn require_own_entry(carrying: &Carrying, ready: &Ready, folder: &Path) -> Result<(), Failed> {
-    let Some(file) = ready.project_file.clone() else { return Ok(()) };
+    let Some(file) = ready.kind.project_file.clone() else { return Ok(()) };
     let (folders, folder, looked_for) = (carrying.ctx.env.folders.clone(), folder.to_owned(), file.clone());
     let found = blocking(&carrying.ctx.env.blocking, move || folders.project_file_in(&folder, &looked_for)).await;
     match found.map_err(Failed::from_work)? {

@@ -167,7 +167,8 @@ fn is_shared(host: &str) -> bool {
     surfaces.iter().any(|surface| matches!(surface, Surface::Ide | Surface::App | Surface::Extension))
 }
 
-/// The launched agent whose own host started this, by the kernel's word alone: its mark may be a copy.
+/// The launched agent whose own host started this, by the kernel's word: what it carries may be a copy, and counts only below
+/// this node while the process in the agent's terminal is not known yet.
 fn launched(ctx: &Ctx, itself: &ProcessFacts, line: &[Above], host: &str) -> Option<AgentId> {
     let place = |member: &Arc<Member>| line.iter().position(|above| member.terminal.as_ref() == Some(&above.process));
     let members = ctx.roster.launched();
@@ -176,7 +177,14 @@ fn launched(ctx: &Ctx, itself: &ProcessFacts, line: &[Above], host: &str) -> Opt
         let launched = LaunchedAbove { terminal: member.terminal.as_ref()?, bound, is_same_host: member.host == host };
         return own_host_process(line, launched).map(|_| member.id);
     }
-    members.iter().find(|member| is_session_of(&*ctx.env.processes, member, itself.session)).map(|member| member.id)
+    let in_session = members.iter().find(|member| is_session_of(&*ctx.env.processes, member, itself.session));
+    let own = ctx.env.itself.facts().pid;
+    let is_below_node = line.iter().any(|above| above.process.pid == own);
+    let begins = |member: &&Arc<Member>| {
+        let token = member.token.as_ref().filter(|_| is_below_node && member.terminal.is_none() && member.host == host);
+        token.is_some_and(|token| ctx.env.processes.carries(Pid::new(itself.process.pid), &token.mark()))
+    };
+    in_session.or_else(|| members.iter().find(begins)).map(|member| member.id)
 }
 
 fn candidates(ctx: &Ctx, members: &[Arc<Member>], host: &str, since: Option<Timestamp>) -> Vec<Candidate> {

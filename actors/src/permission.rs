@@ -19,14 +19,14 @@ pub struct Given {
     /// A variable for its environment.
     pub variable: Option<(String, String)>,
     /// What is written into its folder.
-    pub file: Option<RulesFile>,
+    pub file: Option<GivenFile>,
     /// The rules its kind cannot say.
     pub left_out: Vec<String>,
 }
 
 /// What is written into an agent's folder.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum RulesFile {
+pub enum GivenFile {
     /// Entries of a list in a JSON file.
     Entries {
         /// The file, below the folder.
@@ -43,13 +43,22 @@ pub enum RulesFile {
         /// What it holds.
         text: String,
     },
+    /// The entry by which the agent is told of frith's tools, in a JSON file.
+    Entry {
+        /// The file, below the folder.
+        file: String,
+        /// The keys that lead to it.
+        key_path: Vec<String>,
+        /// What it says, as JSON.
+        entry: String,
+    },
 }
 
-impl RulesFile {
+impl GivenFile {
     /// The file, below the folder.
     pub fn file(&self) -> &str {
         match self {
-            Self::Entries { file, .. } | Self::Whole { file, .. } => file,
+            Self::Entries { file, .. } | Self::Whole { file, .. } | Self::Entry { file, .. } => file,
         }
     }
 }
@@ -62,7 +71,7 @@ pub fn given(way: Option<&RulesWay>, rules: &[String]) -> Given {
     match way {
         None => Given { left_out: rules.to_vec(), ..Given::default() },
         Some(RulesWay::List { file, key_path }) => {
-            let file = RulesFile::Entries { file: file.clone(), key_path: key_path.clone(), rules: rules.to_vec() };
+            let file = GivenFile::Entries { file: file.clone(), key_path: key_path.clone(), rules: rules.to_vec() };
             Given { file: Some(file), ..Given::default() }
         }
         Some(RulesWay::Arguments { args, command }) => arguments(args, command.as_deref(), rules),
@@ -100,7 +109,7 @@ fn command_file(file: &str, rules: &[String]) -> Given {
         }
     }
     let is_empty = left_out.len() == rules.len();
-    let file = (!is_empty).then(|| RulesFile::Whole { file: file.to_owned(), text });
+    let file = (!is_empty).then(|| GivenFile::Whole { file: file.to_owned(), text });
     Given { file, left_out, ..Given::default() }
 }
 

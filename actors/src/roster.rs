@@ -18,7 +18,7 @@ use frith_store::{
 };
 use tokio::sync::watch;
 
-use crate::api::agents::LinkedBy;
+use crate::{api::agents::LinkedBy, env::process::LaunchToken};
 
 /// An agent of this machine that has not ended.
 #[derive(Debug, Clone)]
@@ -37,6 +37,8 @@ pub struct Member {
     pub is_launched: bool,
     /// The process in its terminal, once that is known, of one that a node launched.
     pub terminal: Option<ProcessRef>,
+    /// The secret in its environment, of one that this run of the node launched.
+    pub token: Option<LaunchToken>,
     /// The session it is; the last of those it was.
     pub session: Option<HostSession>,
     /// The model it runs.
@@ -75,6 +77,7 @@ impl Member {
             oversees: false,
             is_launched: agent.launch.is_some(),
             terminal: agent.launch.as_ref().and_then(|launch| launch.process.clone()),
+            token: None,
             session: agent.session.clone(),
             model: agent.model.clone(),
             told_folder: None,

@@ -24,6 +24,12 @@ pub trait HostFiles: Send + Sync {
     /// It cannot be removed.
     fn remove(&self, folder: &Path, file: &str, and_folder: bool) -> io::Result<()>;
 
+    /// Whether the repository has committed a file: a change to it would be shown, and committed with the next.
+    ///
+    /// # Errors
+    /// The repository cannot be read.
+    fn is_committed(&self, folder: &Path, file: &str) -> io::Result<bool>;
+
     /// Has git pass over a file that it does not know, in this repository only and in no file that is committed.
     ///
     /// # Errors

@@ -163,6 +163,32 @@ pub struct EnvMark {
     pub value: OsString,
 }
 
+/// The variable that carries the secret of a launched agent to its processes.
+pub const TOKEN_VARIABLE: &str = "FRITH_AGENT_TOKEN";
+
+/// The secret of a launched agent, by which its first processes are known until that in its terminal is. Its id would not do:
+/// everybody reads that. It is in memory and in the agent's environment, in no file, argument or log.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LaunchToken(String);
+
+impl LaunchToken {
+    /// One of these random bytes.
+    pub fn from_random(bytes: [u8; 32]) -> Self {
+        Self(blake3::Hash::from_bytes(bytes).to_hex().to_string())
+    }
+
+    /// The entry that carries it.
+    pub fn mark(&self) -> EnvMark {
+        EnvMark { name: TOKEN_VARIABLE.into(), value: self.0.clone().into() }
+    }
+}
+
+impl std::fmt::Debug for LaunchToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LaunchToken")
+    }
+}
+
 /// A signal to processes. What is stopped is continued after it, or it could not act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessSignal {

@@ -107,6 +107,9 @@ pub trait Faults: Send + Sync {
 pub trait Itself: Send + Sync {
     /// What is true of it now.
     fn facts(&self) -> ItselfFacts;
+
+    /// The file it was started from.
+    fn program(&self) -> PathBuf;
 }
 
 /// What is true of this node's own process.

@@ -93,6 +93,7 @@ fn kind(config: &Config, name: &str, built_in: Kind) -> Result<Kind, Failure> {
         settles: value("settles").and_then(Value::as_str).and_then(keys::span).unwrap_or(built_in.settles),
         project_file: built_in.project_file,
         rules: rules(&texts("rules_args"), text("rules_file", None), texts("rules_key")).or(built_in.rules),
+        entry: built_in.entry,
     };
     match Patterns::of(&kind) {
         Ok(_) => Ok(kind),

@@ -57,11 +57,14 @@ impl HostFiles for Disk {
         Ok(())
     }
 
+    fn is_committed(&self, folder: &Path, file: &str) -> io::Result<bool> {
+        let Some((repository, path)) = in_repository(folder, file)? else { return Ok(false) };
+        Ok(repository.committed(&path).map_err(io::Error::other)?.is_some())
+    }
+
     fn keep_out_of_git(&self, folder: &Path, file: &str) -> io::Result<()> {
-        let Some(repository) = read::find(folder).map_err(io::Error::other)? else { return Ok(()) };
-        let folder = folder.canonicalize()?;
-        let Some(below) = repository.top().and_then(|top| folder.strip_prefix(top.canonicalize().ok()?).ok()) else { return Ok(()) };
-        let line = format!("/{}", escaped(&below.join(file).to_string_lossy()));
+        let Some((repository, path)) = in_repository(folder, file)? else { return Ok(()) };
+        let line = format!("/{}", escaped(&path.to_string_lossy()));
         let list = repository.common_dir().join("info/exclude");
         let known = match fs::read_to_string(&list) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -76,6 +79,15 @@ impl HostFiles for Disk {
         let gap = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
         OpenOptions::new().create(true).append(true).open(list)?.write_all(format!("{gap}{line}\n").as_bytes())
     }
+}
+
+/// The repository that a folder is in, and the path of one of its files there; none outside every repository.
+fn in_repository(folder: &Path, file: &str) -> io::Result<Option<(read::Repository, PathBuf)>> {
+    let Some(repository) = read::find(folder).map_err(io::Error::other)? else { return Ok(None) };
+    let folder = folder.canonicalize()?;
+    let Some(top) = repository.top().map(Path::canonicalize).transpose()? else { return Ok(None) };
+    let below = folder.strip_prefix(top).map(|below| below.join(file)).ok();
+    Ok(below.map(|path| (repository, path)))
 }
 
 /// Where a file below a folder really is, links followed; none when it is not there.

@@ -175,6 +175,10 @@ impl Itself for ThisProcess {
             binary_replaced: file_identity(&self.binary) != self.identity,
         }
     }
+
+    fn program(&self) -> PathBuf {
+        self.binary.clone()
+    }
 }
 
 /// Device and number of a file: another file under the same name has others.
