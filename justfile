@@ -8,6 +8,11 @@ check:
 bench:
     cargo bench --locked -p frith-tests
 
+# Whole sessions of real coding agents against a scripted model; they are installed below target/. With names: those alone.
+hosts *names:
+    cargo build --locked --workspace
+    tests/hosts/run {{names}}
+
 # Review the snapshots of transcripts that changed.
 snapshots:
     INSTA_UPDATE=always cargo test --locked -p frith-tests
