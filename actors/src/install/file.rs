@@ -184,26 +184,32 @@ pub fn write_on(seen: &Seen, text: Option<&str>, terms: Terms<'_>) -> Result<Wri
 
 /// Writes the text beside the file and renames it over it; answers with the backup.
 fn replaced(there: &Seen, text: &str, terms: Terms<'_>) -> Result<Option<PathBuf>, FileError> {
-    let failed = |error| FileError::Io { path: there.path.clone(), doing: "written", error };
+    let failed = FileError::io(&there.path, "written");
     let backup = backed_up(there, terms).map_err(failed)?;
     terms.faults.reached("install.backed_up");
     let new = new_file(&there.real);
-    let kept = there.kept.unwrap_or(Kept { mode: 0o600, user: u32::MAX, group: u32::MAX });
-    let done = written_new(&new, text.as_bytes(), kept).and_then(|()| {
-        terms.faults.reached("install.beside");
-        fs::rename(&new, &there.real)
-    });
-    if let Err(error) = done {
+    if let Err(error) = renamed_over(there, &new, text, terms) {
         // What was written beside it is of no use to anybody, and neither is a backup of what still is there.
         let _ = fs::remove_file(&new);
         let _ = backup.as_ref().map(fs::remove_file);
-        return Err(failed(error));
+        return Err(error);
     }
     terms.faults.reached("install.renamed");
     if backup.is_some() {
         forget_old(&there.real, terms.backups);
     }
     Ok(backup)
+}
+
+fn renamed_over(there: &Seen, new: &Path, text: &str, terms: Terms<'_>) -> Result<(), FileError> {
+    let kept = there.kept.unwrap_or(Kept { mode: 0o600, user: u32::MAX, group: u32::MAX });
+    written_new(new, text.as_bytes(), kept).map_err(FileError::io(&there.path, "written"))?;
+    terms.faults.reached("install.beside");
+    // The host itself takes no lock, and may have written while the disk was slow.
+    if look(&there.path)? != *there {
+        return Err(FileError::Changed { path: there.path.clone() });
+    }
+    fs::rename(new, &there.real).map_err(FileError::io(&there.path, "written"))
 }
 
 /// Where a path leads. What is not there yet has a path too: that of a file that a link names, or below a folder that is there.
@@ -586,6 +592,30 @@ mod tests {
             write(&look(&path).unwrap(), Some("three"), at(1)).unwrap();
             assert_eq!(text(&path), "three");
             assert!(home.names("").iter().all(|name| name == "a.json" || name.starts_with("a.json.bak-")), "{point}");
+        }
+    }
+
+    /// A host that takes no lock, and writes while ours is being written.
+    struct HostWrites<'a>(&'a Path);
+
+    impl Faults for HostWrites<'_> {
+        fn reached(&self, point: &'static str) {
+            if point == "install.beside" {
+                fs::write(self.0, "theirs").unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_host_writes_meanwhile_is_not_written_over() {
+        for before in [Some("one"), None] {
+            let home = Home::new();
+            let path = home.path("a.json");
+            before.iter().for_each(|before| fs::write(&path, before).unwrap());
+            let terms = Terms { now: at(0), backups: BACKUPS, faults: &HostWrites(&path) };
+            let error = write_on(&look(&path).unwrap(), Some("two"), terms).unwrap_err();
+            assert!(matches!(error, FileError::Changed { .. }), "{error}");
+            assert_eq!((text(&path).as_str(), home.names("").len()), ("theirs", 1));
         }
     }
 
