@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use frith_store::{
     error::{Failure, StoreError},
-    id::CallId,
+    id::{CallId, PlaceId},
     model::HostSession,
     refusal::Refusal,
     text::PathText,
@@ -41,6 +41,28 @@ pub struct Claims {
     pub agent: Option<String>,
     /// The sessions that variables of hosts name, the surest first.
     pub sessions: Vec<HostSession>,
+    /// What an MCP server says, where one asks for the agent it works for.
+    pub server: Option<Server>,
+}
+
+/// What an MCP server says of itself and of the call of a tool that it passes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// The host that it was started by.
+    pub host: String,
+    /// The place that it was entered for; none where its entry names none.
+    pub place: Option<PlaceId>,
+    /// Which of the session's agents calls, as the host tells.
+    pub by: Option<CalledBy>,
+}
+
+/// Which of a session's agents calls a tool. It only chooses among the sub-agents of the agent that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CalledBy {
+    /// The one that makes the tool call with this id of the host.
+    ToolUse(String),
+    /// The one with this id of the host; the session's when it is the main agent.
+    Agent(String),
 }
 
 /// Text of the system that need not be UTF-8.

@@ -25,7 +25,7 @@ use crate::{
 const ANCESTORS: usize = 64;
 
 /// The operations that speak for the caller itself: whoever names another agent in its environment is not answered as a person.
-const FOR_ITSELF: &[&str] = &["agents.whoami", "agents.setStatus", "agents.send", "agents.inbox"];
+const FOR_ITSELF: &[&str] = &["whoami", "agent.statusSet", "agent.send", "agent.inbox"];
 
 /// What a launched agent's processes carry in their environment.
 pub fn mark(agent: AgentId) -> EnvMark {
@@ -70,6 +70,8 @@ pub struct Caller {
     pub folder: Option<PathText>,
     /// The machine it calls on, which is this one.
     pub here: MachineId,
+    /// Whether it is known that no sub-agent of it calls in its stead.
+    pub is_exact: bool,
 }
 
 /// What callers are told apart by.
@@ -503,7 +505,7 @@ mod tests {
     }
 
     fn claiming(agent: Option<String>, sessions: &[&str]) -> Claims {
-        Claims { agent, sessions: sessions.iter().map(|id| session(id)).collect() }
+        Claims { agent, server: None, sessions: sessions.iter().map(|id| session(id)).collect() }
     }
 
     fn is_agent(who: &Who, n: u8) -> bool {
@@ -613,7 +615,7 @@ mod tests {
     }
 
     fn caller(who: Who) -> Caller {
-        Caller { who, linked_by: LinkedBy::Process, other: None, folder: None, here: MachineId::from_bytes([1; 8]) }
+        Caller { who, linked_by: LinkedBy::Process, other: None, folder: None, here: MachineId::from_bytes([1; 8]), is_exact: false }
     }
 
     fn info(name: &str) -> &'static OperationInfo {
@@ -635,12 +637,12 @@ mod tests {
     fn g01_nobody_speaks_for_an_agent_that_it_is_not() {
         let one_of = caller(Who::OneOf { agents: vec![id(2), id(3)], places: vec![] });
         assert!(one_of.may_ask(info("task.list")).is_ok());
-        for name in ["task.next", "agents.whoami", "agents.setStatus"] {
+        for name in ["task.next", "whoami", "agent.statusSet"] {
             assert_eq!(one_of.may_ask(info(name)), Err(Refusal::SeveralAgents { agents: vec![id(2), id(3)] }), "{name}");
         }
         for who in [ada(), Who::Unplaced] {
             let other = Caller { other: Some("abcd".into()), ..caller(who) };
-            assert_eq!(other.may_ask(info("agents.whoami")), Err(Refusal::OtherAgent { given: "abcd".into() }));
+            assert_eq!(other.may_ask(info("whoami")), Err(Refusal::OtherAgent { given: "abcd".into() }));
         }
         let person = Caller { other: Some("abcd".into()), ..caller(ada()) };
         assert!(person.may_ask(info("workspace.fork")).is_ok(), "what is a person's stays theirs");

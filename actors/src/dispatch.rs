@@ -5,6 +5,7 @@ mod attachment;
 mod hooks;
 mod mail;
 mod places;
+mod served;
 mod shared;
 mod tasks;
 
@@ -49,15 +50,21 @@ impl Node {
     /// # Errors
     /// The refusal, or what broke.
     pub async fn answer(&self, peer: Option<u32>, envelope: Envelope, progress: mpsc::Sender<Progress>) -> Result<Answer, Failed> {
-        match envelope.operation {
+        match &envelope.operation {
             // What a hook tells and an MCP process asks is about whom they work for: they are nobody before it is answered.
-            Operation::AgentEvent(event) => return self.hear(peer, event).await,
-            Operation::AgentLink(_) => return self.link(peer, &envelope).await,
+            Operation::AgentEvent(event) => return self.hear(peer, event.clone()).await,
+            Operation::AgentLink(asked) => return self.link(peer, &envelope, asked).await,
+            Operation::AgentOffer(_) => return self.offer(peer, &envelope).await,
             _ => {}
         }
         let info = envelope.operation.info();
-        let Identified { who, linked_by, other } = self.who(peer, &envelope.claims).await?;
-        let caller = Caller { who, linked_by, other, folder: envelope.folder.clone(), here: self.here() };
+        let caller = match &envelope.claims.server {
+            Some(server) => self.served(peer, &envelope, server).await?,
+            None => {
+                let Identified { who, linked_by, other } = self.who(peer, &envelope.claims).await?;
+                Caller { who, linked_by, other, folder: envelope.folder.clone(), here: self.here(), is_exact: false }
+            }
+        };
         caller.may_ask(info)?;
         if let (Who::Person(name), Some(given)) = (&caller.who, &caller.other) {
             let what =
@@ -147,7 +154,7 @@ async fn dispatch(
         | Op::TaskNext(_)
         | Op::TaskDelete(_)
         | Op::TaskRestore(_)) => call.task(task).await,
-        Op::AgentEvent(_) | Op::AgentLink(_) => Err(Refusal::Stale.into()),
+        Op::AgentEvent(_) | Op::AgentLink(_) | Op::AgentOffer(_) => Err(Refusal::Stale.into()),
         agent @ (Op::AgentLaunch(_)
         | Op::AgentStop(_)
         | Op::AgentAttach(_)

@@ -13,16 +13,14 @@ use frith_store::{
         link::{self, Above, Asking, Candidate, Known, LaunchedAbove, Linked, Registering, can_register, host_process, own_host_process},
         presence::presence_of,
     },
+    text::PathText,
     time::Timestamp,
     tx::{Registration, Tx},
 };
 
 use crate::{
-    api::{
-        Operation,
-        agents::{Link, LinkedBy},
-    },
-    call::{Claims, Envelope, Failed},
+    api::agents::LinkedBy,
+    call::{Claims, Failed},
     caller::{above, is_session_of, named_session},
     ctx::Ctx,
     env::{
@@ -42,25 +40,41 @@ pub struct Found {
     pub way: LinkedBy,
 }
 
+/// An MCP process that asks for whom it works.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The host that it says it was started by.
+    pub host: &'a str,
+    /// Its folder.
+    pub folder: Option<&'a PathText>,
+    /// What its environment says.
+    pub claims: &'a Claims,
+    /// Whether it only wants to be told: nobody is registered, and the process is not remembered.
+    pub only_looks: bool,
+}
+
 /// Links the calling process. Whoever only looks is told the same, and nothing is written.
 ///
 /// # Errors
 /// It works for none that can be told, or the store broke.
-pub async fn link(ctx: &Ctx, peer: Option<u32>, envelope: &Envelope) -> Result<Found, Failed> {
-    let Operation::AgentLink(Link { host, look: only_looks }) = &envelope.operation else { return Err(Refusal::Stale.into()) };
-    let not_linked = || Failed::from(Refusal::NotLinked { host: host.clone() });
-    let peer = peer.filter(|_| ctx.config.now().agents_enabled).ok_or_else(not_linked)?;
-    let whereabouts = look(ctx, envelope.folder.clone()).await;
-    let (shared, claims, host_name) = (ctx.clone(), envelope.claims.clone(), host.clone());
-    let seen = blocking(&ctx.env.blocking, move || Sight::of(&shared, Pid::new(peer), &claims, &host_name));
+pub async fn link(ctx: &Ctx, peer: Option<u32>, wanted: &Wanted<'_>) -> Result<Found, Failed> {
+    let Wanted { host, claims, only_looks, .. } = *wanted;
+    let not_linked = || Failed::from(Refusal::NotLinked { host: host.to_owned() });
+    let peer = peer.ok_or_else(not_linked)?;
+    let whereabouts = look(ctx, wanted.folder.cloned()).await;
+    let (shared, known, host_name) = (ctx.clone(), claims.clone(), host.to_owned());
+    let seen = blocking(&ctx.env.blocking, move || Sight::of(&shared, Pid::new(peer), &known, &host_name));
     let Some(sight) = seen.await.map_err(Failed::from_work)? else { return Err(not_linked()) };
+    if sight.launched.is_none() && !ctx.config.now().agents_enabled {
+        return Err(not_linked());
+    }
     let row = hosts::host(host).map_or(AgentRow::None, |host| host.agents);
-    let session = named_session(&envelope.claims, host).cloned();
+    let session = named_session(claims, host).cloned();
     let asking = Asking {
         host,
         launched: sight.launched,
         session: sight.session,
-        claimed: envelope.claims.agent.as_deref(),
+        claimed: claims.agent.as_deref(),
         registers: row == AgentRow::Environment && session.is_some() && !sight.is_session_elsewhere,
         is_hookless: row == AgentRow::Mcp,
         beside: &sight.beside,
@@ -71,15 +85,15 @@ pub async fn link(ctx: &Ctx, peer: Option<u32>, envelope: &Envelope) -> Result<F
     let (session, way) = match link::link(&asking)? {
         Linked::Registers => (session.ok_or_else(not_linked)?, LinkedBy::Session),
         Linked::Own => (own_session(host), LinkedBy::Own),
-        Linked::Launch(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Launch, *only_looks)),
-        Linked::Session(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Session, *only_looks)),
-        Linked::Ancestor(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Ancestor, *only_looks)),
-        Linked::Folder(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Folder, *only_looks)),
-        Linked::Chosen(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Variable, *only_looks)),
+        Linked::Launch(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Launch, only_looks)),
+        Linked::Session(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Session, only_looks)),
+        Linked::Ancestor(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Ancestor, only_looks)),
+        Linked::Folder(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Folder, only_looks)),
+        Linked::Chosen(agent) => return Ok(sight.found(ctx, agent, LinkedBy::Variable, only_looks)),
     };
-    if *only_looks {
+    if only_looks {
         let member = ctx.roster.of_session(&session, Some(&sight.bound));
-        let agent = member.ok_or_else(|| Refusal::NotRegistered { host: host.clone() })?.id;
+        let agent = member.ok_or_else(|| Refusal::NotRegistered { host: host.to_owned() })?.id;
         return Ok(Found { agent, way });
     }
     Ok(Found { agent: register(ctx, session, sight, whereabouts).await?, way })

@@ -453,7 +453,7 @@ mod tests {
         }
         assert_eq!((all, told), ((0..50).collect(), 1), "each once, in order; and once that there are more");
         send(&db, 300, 7, 600).await;
-        assert!(push(&mailbox, ROOM).await.unwrap().text.ends_with("… and 250 more: `frith agents inbox` reads them"));
+        assert!(push(&mailbox, ROOM).await.unwrap().text.ends_with("… and 250 more: `agent_inbox` reads them"));
         is_sound(&db).await;
     }
 
@@ -463,7 +463,7 @@ mod tests {
         let mailbox = mailbox(&db).await;
         send(&db, 0, 7, 2_000).await;
         let unheard = push(&mailbox, ROOM).await.unwrap();
-        assert_eq!(unheard.text, "… and 1 more: `frith agents inbox` reads them");
+        assert_eq!(unheard.text, "… and 1 more: `agent_inbox` reads them");
         drop(unheard);
         push(&mailbox, ROOM).await.unwrap().handed.written(true).await;
         for _ in 0..50 {
@@ -485,7 +485,7 @@ mod tests {
         assert!(pushed.text.len() <= PUSH_MOST && pushed.text.chars().count() < 10_000);
         assert_eq!(numbers(&pushed.text), [0, 1, 2, 3]);
         assert_eq!(pushed.text.matches("[end of message ").count(), 4);
-        assert!(pushed.text.ends_with("… and 46 more: `frith agents inbox` reads them"));
+        assert!(pushed.text.ends_with("… and 46 more: `agent_inbox` reads them"));
     }
 
     #[tokio::test]

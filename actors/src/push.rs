@@ -91,7 +91,7 @@ fn batch(fits: &[&Waiting], more: u64, says_more: bool) -> Batch {
 }
 
 fn more_line(more: u64) -> String {
-    format!("… and {more} more: `frith agents inbox` reads them")
+    format!("… and {more} more: `agent_inbox` reads them")
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
         let batch = push(&fifty, 1024 * 64);
         assert!(batch.text.chars().count() < 10_000 && batch.text.len() <= PUSH_MOST);
         assert_eq!((numbers(&batch), batch.more), (vec![0, 1, 2, 3], 46));
-        assert!(batch.text.ends_with("\n… and 46 more: `frith agents inbox` reads them"), "{}", batch.text);
+        assert!(batch.text.ends_with("\n… and 46 more: `agent_inbox` reads them"), "{}", batch.text);
         let small = push(&fifty, 1024);
         assert_eq!((small.messages.len(), small.more), (0, 50));
         assert_eq!(small.text, more_line(50));

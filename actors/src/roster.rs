@@ -4,7 +4,7 @@
 //! It is memory. What must survive is in the store before it is here; what was only seen is written down now and then.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -18,7 +18,7 @@ use frith_store::{
 };
 use tokio::sync::watch;
 
-use crate::{api::agents::LinkedBy, env::process::LaunchToken};
+use crate::{api::agents::LinkedBy, call::CalledBy, env::process::LaunchToken};
 
 /// An agent of this machine that has not ended.
 #[derive(Debug, Clone)]
@@ -113,6 +113,9 @@ pub struct Roster {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn(u64);
 
+/// Of how many tool calls of a session it is known which of its agents makes them. A host calls a tool right after it told so.
+const TOOL_USES_KEPT: usize = 64;
+
 /// For how many turns it is known when an agent that ended was written of last; nobody is told of a write so late.
 const TURNS_KEPT: u64 = 4096;
 
@@ -140,6 +143,8 @@ struct Inner {
     unwritten: BTreeSet<AgentId>,
     /// The write by which each is what it is here.
     written: BTreeMap<AgentId, Turn>,
+    /// The last tool calls of each session, by its main agent: the host's ids of them, and which of its agents makes each.
+    tool_uses: BTreeMap<AgentId, VecDeque<(String, AgentId)>>,
 }
 
 impl Inner {
@@ -163,7 +168,7 @@ impl Inner {
     }
 
     fn remove(&mut self, agent: AgentId) {
-        let Self { members, sessions, linked, former, unwritten, written } = self;
+        let Self { members, sessions, linked, former, unwritten, written, tool_uses } = self;
         let own = members.get(&agent).filter(|member| member.is_main());
         former.extend(own.into_iter().flat_map(|member| [&member.terminal, &member.sighting.process]).flatten().cloned());
         former.extend(linked.iter().filter(|(_, (id, _))| *id == agent).map(|(process, _)| process.clone()));
@@ -171,6 +176,7 @@ impl Inner {
         sessions.retain(|_, id| members.contains_key(id));
         linked.retain(|_, (id, _)| members.contains_key(id));
         unwritten.retain(|id| members.contains_key(id));
+        tool_uses.retain(|id, _| members.contains_key(id));
         let last = written.values().max().map_or(0, |turn| turn.0);
         written.retain(|id, turn| members.contains_key(id) || turn.0 + TURNS_KEPT > last);
     }
@@ -324,6 +330,37 @@ impl Roster {
         self.lock().linked.insert(process, (agent, way));
     }
 
+    /// An agent is about to make the tool call with this id of its host.
+    pub fn begin_tool_use(&self, agent: AgentId, tool_use: &str) {
+        let mut inner = self.lock();
+        let Some(main) = inner.members.get(&agent).map(|member| member.parent.unwrap_or(agent)) else { return };
+        let uses = inner.tool_uses.entry(main).or_default();
+        uses.retain(|(known, _)| known != tool_use);
+        if uses.len() == TOOL_USES_KEPT {
+            uses.pop_front();
+        }
+        uses.push_back((tool_use.to_owned(), agent));
+    }
+
+    /// The agent of a session that calls, the main agent or a sub-agent of it; none where that is not known.
+    pub fn caller_of(&self, main: AgentId, by: &CalledBy) -> Option<Arc<Member>> {
+        let inner = self.lock();
+        let id = match by {
+            CalledBy::ToolUse(tool_use) => inner.tool_uses.get(&main)?.iter().rev().find(|(known, _)| known == tool_use).map(|it| it.1),
+            CalledBy::Agent(named) => {
+                let is_named = |member: &&Arc<Member>| {
+                    let session = member.session.as_ref();
+                    match member.parent {
+                        None => member.id == main && session.is_some_and(|session| session.id.as_ref() == Some(named)),
+                        Some(parent) => parent == main && session.is_some_and(|session| session.sub_agent.as_ref() == Some(named)),
+                    }
+                };
+                inner.members.values().find(is_named).map(|member| member.id)
+            }
+        };
+        inner.members.get(&id?).filter(|member| member.id == main || member.parent == Some(main)).cloned()
+    }
+
     /// Processes that were linked are gone.
     pub fn unlink(&self, gone: &[ProcessRef]) {
         self.lock().linked.retain(|process, _| !gone.contains(process));
@@ -382,6 +419,23 @@ mod tests {
         assert!(roster.get(id(2)).is_some(), "it was there again after that");
         roster.end(over, id(2));
         assert!(roster.get(id(2)).is_none());
+    }
+
+    #[test]
+    fn a_tool_call_is_that_of_the_agent_that_its_hook_told_of_and_of_nobody_elses_session() {
+        let roster = Roster::default();
+        roster.insert(member(2));
+        roster.insert(Member { parent: Some(id(2)), ..member(3) });
+        roster.insert(member(4));
+        let caller = |main: u8, tool_use: &str| roster.caller_of(id(main), &CalledBy::ToolUse(tool_use.into())).map(|member| member.id);
+        roster.begin_tool_use(id(3), "toolu_1");
+        roster.begin_tool_use(id(2), "toolu_2");
+        assert_eq!((caller(2, "toolu_1"), caller(2, "toolu_2"), caller(2, "toolu_3")), (Some(id(3)), Some(id(2)), None));
+        assert_eq!(caller(4, "toolu_1"), None);
+        for number in 0..TOOL_USES_KEPT {
+            roster.begin_tool_use(id(2), &format!("later_{number}"));
+        }
+        assert_eq!(caller(2, "toolu_1"), None, "only the last ones are known");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use clap::{
 };
 use frith_actors::api::{agents, attachment, fork, memory, node, site, skill, task, workspace};
 use frith_store::{
-    id::{AttachmentRef, TaskRef},
+    id::{AttachmentRef, PlaceId, TaskRef},
     model::{Assignee, Missed, Status},
     text::PathText,
 };
@@ -106,6 +106,12 @@ pub enum Command {
         after_help = "Example, as it is entered into the settings of claude, once for each event (`docs/hosts.md` has the others):\n  \"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"frith hook SessionStart --host claude\"}]}]\n\nThis is no line for a shell: a session is known by the process of its host above the hook."
     )]
     Hook(Hook),
+    /// Run by a host as its MCP server: gives its agent frith's tools.
+    #[command(
+        long_about = "Give the agent of a host the tools of frith: the Model Context Protocol over standard input and output.\n\nA host starts this by itself and ends it. Who the agent is follows from the processes above this one, never from what the entry or its environment says; `--place` only keeps an entry that a repository carries along from speaking for another place.",
+        after_help = "Example, as it is entered into the settings of a host (`docs/hosts.md` has the file and the shape for each):\n  \"frith\": {\"command\": \"frith\", \"args\": [\"mcp\", \"--host\", \"claude\"]}"
+    )]
+    Mcp(Mcp),
     /// Workspaces: one queue of tasks, one agent, one folder.
     #[command(subcommand, visible_alias = "ws", after_help = "Example:\n  frith workspace create my-app --folder ~/src/my-app")]
     Workspace(Workspace),
@@ -465,6 +471,17 @@ pub struct Hook {
     /// The host, as `docs/hosts.md` names it.
     #[arg(long, value_name = "HOST")]
     pub host: String,
+}
+
+/// Arguments of `mcp`.
+#[derive(Debug, Clone, Args)]
+pub struct Mcp {
+    /// The host that starts it, as `docs/hosts.md` names it.
+    #[arg(long, value_name = "HOST")]
+    pub host: String,
+    /// The place that the entry is for, by its whole id: an agent of another one is refused.
+    #[arg(long, value_name = "ID")]
+    pub place: Option<PlaceId>,
 }
 
 /// Arguments of `config show`.

@@ -82,8 +82,12 @@ pub fn envelope(operation: Operation) -> Result<Envelope, Failure> {
 }
 
 /// What this process's environment says of the agent it belongs to.
-fn claims() -> Claims {
-    Claims { agent: environment::read(AGENT_VARIABLE).map(|id| id.to_string_lossy().into_owned()), sessions: environment::sessions() }
+pub fn claims() -> Claims {
+    Claims {
+        agent: environment::read(AGENT_VARIABLE).map(|id| id.to_string_lossy().into_owned()),
+        sessions: environment::sessions(),
+        server: None,
+    }
 }
 
 fn terminal_size() -> Option<(u16, u16)> {

@@ -32,7 +32,7 @@ use crate::{
     ask::Run,
     attach, attachments, config, confirm, doctor, environment,
     failure::{Failure, Told},
-    hook_main, log, node_main, pages, progress, quickstart,
+    hook_main, log, mcp_main, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
     restore, service_main, skill_folder, start, status,
     viewing::Outcome,
@@ -70,6 +70,7 @@ pub fn carry_out(line: Line) -> Done {
             answer(&run, request, render::backed_up)
         }
         Command::Hook(args) => Ok(hook_main::carry_out(args)),
+        Command::Mcp(args) => mcp_main::carry_out(&args),
         Command::Restore(args) => {
             require_person(&run, "restore a backup")?;
             show(&run, &restore::run(&run, &args)?, render::restored)

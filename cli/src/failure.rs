@@ -121,7 +121,8 @@ impl Failure {
         ExitCode::from(self.code())
     }
 
-    fn told(&self) -> Told {
+    /// The fact with its causes, and what would mend it.
+    pub fn told(&self) -> Told {
         match self {
             Self::Refused(refusal) => Told { facts: vec![refusal.to_string()], hint: refusal.hint() },
             Self::Declined(told) | Self::Broken(told) | Self::Unreachable(told) => told.clone(),

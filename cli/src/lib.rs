@@ -29,6 +29,7 @@ mod quickstart;
 mod render;
 mod pages;
 mod hook_main;
+mod mcp_main;
 mod gate;
 mod node_main;
 mod commands;
@@ -47,6 +48,8 @@ pub fn run() -> ExitCode {
     if let Some(code) = hook_main::run() {
         return code;
     }
+    // A host's protocol runs over standard output, where nothing else may be written from here on.
+    mcp_main::take_output_for_server();
     let words: Vec<OsString> = std::env::args_os().collect();
     let json = words.iter().any(|word| word == "--json");
     let outcome = args::read(words).map_err(|failure| (failure, Colour::Auto)).and_then(|line| {

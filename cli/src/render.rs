@@ -427,6 +427,7 @@ mod tests {
             holds: vec![TaskId::from_bytes([5; 16])],
             place_id: None,
             linked_by: LinkedBy::Process,
+            stands_for_sub_agents: true,
         };
         insta::assert_snapshot!("agents_whoami", drawn(None, |paper| whoami(&caller, paper)));
         let ways = [LinkedBy::Launch, LinkedBy::Variable, LinkedBy::Session, LinkedBy::Ancestor, LinkedBy::Folder, LinkedBy::Own];

@@ -14,7 +14,7 @@ pub mod worktrees;
 mod rows;
 
 pub use config::{ConfigFile, Entry, Format, Key, Mcp, Value};
-pub use environment::{Environment, Seen};
+pub use environment::{CallerKey, Environment, Seen};
 pub use fact::{Fact, Source};
 pub use here::{EXTENSION_FOLDERS, Here, Moved, Signs};
 pub use hooks::{

@@ -506,6 +506,9 @@ pub enum Refusal {
     /// A message is on its way, or there, and is not held back.
     #[error("message {} to {recipient} was sent and cannot be taken back", message.short())]
     MessageSent { message: MessageId, recipient: String },
+    /// An MCP server's entry names another place than its agent works in.
+    #[error("this MCP server was entered for place {}, and its agent works in {}", entered.short(), own.as_ref().map_or("no place".into(), |own| format!("`{}`", own.name)))]
+    OtherEntry { entered: PlaceId, own: Option<PlaceNamed> },
 }
 
 impl From<ScheduleFault> for Refusal {

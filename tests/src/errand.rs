@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
-    os::unix::net::UnixStream,
+    os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
 };
@@ -21,6 +21,8 @@ pub enum Errand {
     Run(Program),
     /// Start another host below this one, which reports to this socket.
     Fork(PathBuf),
+    /// Start a server below this one, whose standard input and output are a connection to this socket.
+    Serve(Program, PathBuf),
     /// End a host that was started so, and take note of its end.
     EndFork(u32),
 }
@@ -105,11 +107,24 @@ fn done(errand: Errand, forks: &mut Vec<Child>) -> io::Result<Report> {
             forks.push(Command::new(std::env::current_exe()?).arg(socket).spawn()?);
             Ok(Report::Done)
         }
+        Errand::Serve(program, socket) => {
+            forks.push(serving(&program, &socket)?);
+            Ok(Report::Done)
+        }
         Errand::EndFork(pid) => {
             forks.iter_mut().filter(|fork| fork.id() == pid).try_for_each(end)?;
             Ok(Report::Done)
         }
     }
+}
+
+/// Starts a server, which speaks over a connection that only it and the test hold.
+fn serving(program: &Program, socket: &Path) -> io::Result<Child> {
+    let [name, args @ ..] = program.words.as_slice() else { return Err(io::Error::other("no program is named")) };
+    let stream = UnixStream::connect(socket)?;
+    let mut command = Command::new(name);
+    command.args(args).current_dir(&program.folder).envs(&program.variables);
+    command.stdin(OwnedFd::from(stream.try_clone()?)).stdout(OwnedFd::from(stream)).spawn()
 }
 
 fn end(child: &mut Child) -> io::Result<()> {

@@ -308,6 +308,35 @@ impl<'a> Host<'a> {
         self.run(Program { words, folder: self.started_in.clone(), variables, ..Program::default() }, &line)
     }
 
+    /// Starts `frith` as one of its MCP servers, and answers the connection that is its standard input and output.
+    ///
+    /// # Panics
+    /// It does not come.
+    #[track_caller]
+    pub fn connect<'w>(&mut self, args: impl IntoIterator<Item = &'w str>, set: &[(&str, &str)]) -> UnixStream {
+        let folder = self.started_in.clone();
+        self.connect_in(args, set, &folder)
+    }
+
+    /// The same in another folder.
+    ///
+    /// # Panics
+    /// It does not come.
+    #[track_caller]
+    pub fn connect_in<'w>(&mut self, args: impl IntoIterator<Item = &'w str>, set: &[(&str, &str)], folder: &Path) -> UnixStream {
+        let words = std::iter::once("frith").chain(args).map(str::to_owned).collect();
+        let now = std::mem::replace(&mut self.session, self.started_as.clone());
+        let mut variables = self.holding(self.habits.in_servers);
+        self.session = now;
+        variables.extend(set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let door = Door::of(self.sandbox);
+        self.send(&Errand::Serve(Program { words, folder: folder.to_owned(), variables, ..Program::default() }, door.socket.clone()));
+        assert!(matches!(self.report(), Report::Done));
+        let (stream, _) = wait_for("the server is there", || door.listener.accept().ok());
+        stream.set_nonblocking(false).expect("a socket can be told to block");
+        stream
+    }
+
     /// Starts a program below the host that ends later, while the test goes on.
     #[track_caller]
     pub fn begin_run(&mut self, program: Program) {

@@ -12,6 +12,7 @@ pub mod habits;
 pub mod viewer;
 pub mod sandbox;
 pub mod host;
+pub mod mcp;
 pub mod seed;
 pub mod signer;
 pub mod texts;

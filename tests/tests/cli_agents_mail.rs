@@ -25,7 +25,7 @@ fn context(run: &Run) -> String {
 
 /// The text without the line that tells an agent who it is: it comes once, at the first hook that is heard in time.
 fn unintroduced(text: &str) -> String {
-    let end = "`frith agents inbox` reads your messages.";
+    let end = "`agent_inbox` reads your messages.";
     let Some((start, stop)) = text.find("You are agent ").zip(text.find(end)) else { return text.to_owned() };
     let rest = &text[stop + end.len()..];
     let rest = rest.strip_prefix("\n\n").or_else(|| rest.strip_prefix("\\n\\n")).unwrap_or(rest);
@@ -102,7 +102,7 @@ fn b09_each_message_is_pushed_once_and_the_rest_is_counted() {
     }
     let first = context(&claude.told(Host::prompt));
     assert!(first.len() < 10_000 && first.contains("> message 1 ") && !first.contains("> message 9 "), "{first}");
-    assert!(first.contains("more: `frith agents inbox` reads them"), "{first}");
+    assert!(first.contains("more: `agent_inbox` reads them"), "{first}");
     let mut all = first.clone();
     wait_for("all were pushed", || {
         let run = claude.prompt().ok();

@@ -63,7 +63,7 @@ fn b10_fifty_messages_of_two_kilobytes_stay_below_what_hosts_cut() {
     let frames = text.matches("[frith message ").count();
     assert!(text.chars().count() < 10_000 && frames == 4, "{frames} frames");
     assert_eq!(text.matches("[end of message ").count(), frames);
-    assert!(text.trim_end().ends_with("… and 46 more: `frith agents inbox` reads them"), "{text}");
+    assert!(text.trim_end().ends_with("… and 46 more: `agent_inbox` reads them"), "{text}");
 }
 
 #[test]

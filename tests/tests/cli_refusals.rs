@@ -66,6 +66,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("OtherAgent", "cli_identity: another's id in a shell"),
     ("SeveralAgents", "cli_identity: two sessions in one process"),
     ("NotLinked", "cli_identity: a server that asks before its session is known"),
+    ("OtherEntry", "mcp: an entry that names another place"),
     ("OutsideSessions", "cli_identity: a server of another process"),
     ("NoOwnPlace", "cli_identity: an agent in a folder of no place"),
     ("LongMail", "cli_mail: more than four kilobytes are no transcript"),

@@ -51,13 +51,16 @@ pub struct Sent {
 /// Read an attachment of a task, a piece at a time.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "Get a file attached to a task: an image or a short text as it is, anything else as a file for you to read.")]
 pub struct Get {
     /// The task.
     pub task: TaskRef,
     /// Its name, its hash, or the first characters of its hash.
+    #[schemars(description = "Its name or hash.")]
     pub attachment: AttachmentRef,
     /// Where to read on; 0 is the beginning.
     #[serde(default)]
+    #[schemars(extend("x-tool" = "never"))]
     pub offset: u64,
 }
 

@@ -26,9 +26,11 @@ pub struct Add {
 /// List the sites of a workspace and its forks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(description = "List the web addresses that your workspace shares, with what each is for.")]
 pub struct List {
     /// The place, by name or id; the one of the current folder when absent.
     #[arg(long, short = 'w', value_name = "PLACE")]
+    #[schemars(extend("x-tool" = "supervisors"))]
     pub workspace: Option<PlaceRef>,
 }
 

@@ -32,6 +32,7 @@ pub struct List {
 /// Read a skill: what it is for, its files, and one of them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "Read a file of a skill that is switched on here. The skills are listed as resources, skill://<name>/SKILL.md.")]
 pub struct Load {
     /// Its name.
     #[arg(value_name = "NAME")]
@@ -39,10 +40,12 @@ pub struct Load {
     /// The file to read; `SKILL.md` when absent.
     #[arg(long, short = 'f', value_name = "PATH")]
     #[serde(default)]
+    #[schemars(description = "`SKILL.md` when absent.")]
     pub file: Option<String>,
     /// The place, by name or id; the one of the current folder when absent.
     #[arg(long, short = 'w', value_name = "PLACE")]
     #[serde(default)]
+    #[schemars(extend("x-tool" = "supervisors"))]
     pub workspace: Option<PlaceRef>,
 }
 

@@ -13,63 +13,83 @@ use super::workspace::PlaceName;
 /// Add a task to a queue.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(
+    description = "Add a task to the shared queue of your place, which outlives this session and which other agents and people work on. For steps of your own work use your host's list."
+)]
 pub struct Add {
     /// What is to be done, in 1 to 255 characters.
+    #[schemars(description = "1 to 255 characters.", extend("x-tool" = "required"))]
     pub title: String,
     /// The whole text, in Markdown; `-` reads it from standard input.
     #[arg(long, short = 'b', value_name = "TEXT")]
+    #[schemars(description = "The whole text, in Markdown.")]
     pub body: Option<String>,
     /// The place, by name or id; the one of the current folder when absent.
     #[arg(long, short = 'w', value_name = "PLACE")]
+    #[schemars(extend("x-tool" = "supervisors"))]
     pub workspace: Option<PlaceRef>,
     /// Who is to do it: agent or person.
     #[arg(long, value_name = "WHO")]
+    #[schemars(description = "Who is to do it.")]
     pub assignee: Option<Assignee>,
     /// Put it before all others that wait.
     #[arg(long)]
+    #[schemars(description = "Before all others that wait.")]
     pub first: bool,
     /// Let an agent that is launched for it, as `fork spin-up` does, run every command unasked.
     #[arg(long)]
+    #[schemars(extend("x-tool" = "never"))]
     pub allow_all_commands: bool,
     /// Ask for a fresh context before it is handed over, or not; the place's default when absent.
     #[arg(long, value_name = "BOOL")]
+    #[schemars(extend("x-tool" = "never"))]
     pub clear_context: Option<bool>,
     /// Make it a template, of which a new task is made at these times: minute (one number), hour, day of month, month and day
     /// of week, as in `30 9 * * 1-5`. Where both kinds of day are restricted, either is enough.
     #[arg(long, value_name = "FIELDS")]
+    #[schemars(extend("x-tool" = "never"))]
     pub schedule: Option<String>,
     /// The time zone of the schedule, as in `Europe/Berlin`; the machine's own when absent.
     #[arg(long, value_name = "ZONE", requires = "schedule")]
+    #[schemars(extend("x-tool" = "never"))]
     pub time_zone: Option<String>,
     /// What becomes of times that pass while the machine is off: skip, or once for the latest of them; skip when absent.
     #[arg(long, value_name = "WHAT", requires = "schedule")]
+    #[schemars(extend("x-tool" = "never"))]
     pub missed: Option<Missed>,
 }
 
 /// List the tasks of a place in the order of its queue.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(description = "List the tasks of your place's queue.")]
 pub struct List {
     /// The place, by name or id; the one of the current folder when absent.
     #[arg(long, short = 'w', value_name = "PLACE")]
+    #[schemars(extend("x-tool" = "supervisors"))]
     pub workspace: Option<PlaceRef>,
     /// Only tasks of these statuses, separated by commas.
     #[arg(long, short = 's', value_name = "STATUS", value_delimiter = ',')]
+    #[schemars(description = "Only these.")]
     pub status: Vec<Status>,
     /// Only tasks whose title has this text, whatever its case.
     #[arg(long, value_name = "TEXT")]
+    #[schemars(description = "Only titles with this text.")]
     pub grep: Option<String>,
     /// At most this many; all when absent.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    #[schemars(description = "At most this many.")]
     pub limit: Option<u32>,
     /// Those in the trash instead, the last deleted first.
     #[arg(long)]
+    #[schemars(extend("x-tool" = "never"))]
     pub deleted: bool,
 }
 
 /// Show a task whole: body, thread and history.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "Read a task: text, thread, history, attachments.")]
 pub struct Show {
     /// The task.
     #[arg(value_name = "TASK")]
@@ -145,6 +165,7 @@ pub struct Edit {
 /// Set a task's status.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "Set a task's status: completed when it is done, blocked when it waits for somebody.")]
 pub struct SetStatus {
     /// The task.
     #[arg(value_name = "TASK")]
@@ -173,20 +194,26 @@ pub struct Move {
 /// Add a message to a task's thread.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "Write a message into a task's thread, for people and later agents.")]
 pub struct Reply {
     /// The task.
     #[arg(value_name = "TASK")]
     pub task: TaskRef,
     /// The message; `-` reads it from standard input.
+    #[schemars(description = "In Markdown.")]
     pub text: String,
 }
 
 /// Take the next task of the queue and mark it ongoing: an agent gets again the one it has in hand, a person one more.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(
+    description = "Take the next task of your place and mark it ongoing; again the one you have in hand, if any. Nobody else gets it."
+)]
 pub struct Next {
     /// The place, by name or id; the agent's own, or the one of the current folder, when absent.
     #[arg(long, short = 'w', value_name = "PLACE")]
+    #[schemars(extend("x-tool" = "supervisors"))]
     pub workspace: Option<PlaceRef>,
 }
 

@@ -6,13 +6,14 @@ use frith_store::{hosts, id::AgentId};
 
 use super::{Answer, reply, serialised};
 use crate::{
-    api::agents::{Event, EventClass, Identity, Noted},
+    api::agents::{Event, EventClass, Identity, Link, Noted},
     call::{Envelope, Failed},
     caller::above,
     env::process::Pid,
     handlers,
     hook::payload,
-    intake, linking,
+    intake,
+    linking::{self, Wanted},
     local::server::Handed,
     mailbox::Pushed,
     node::Node,
@@ -56,8 +57,9 @@ impl Node {
     }
 
     /// Tells an MCP process for whom it works.
-    pub(super) async fn link(&self, peer: Option<u32>, envelope: &Envelope) -> Result<Answer, Failed> {
-        let linked = linking::link(self.ctx(), peer, envelope).await?;
+    pub(super) async fn link(&self, peer: Option<u32>, envelope: &Envelope, asked: &Link) -> Result<Answer, Failed> {
+        let wanted = Wanted { host: &asked.host, folder: envelope.folder.as_ref(), claims: &envelope.claims, only_looks: asked.look };
+        let linked = linking::link(self.ctx(), peer, &wanted).await?;
         self.saw(linked.agent);
         let (here, agent, way) = (self.here(), linked.agent, linked.way);
         let identity: Identity = self.ctx().db.read(move |view| handlers::agents::identity(view, here, agent, way)).await?;
@@ -93,11 +95,14 @@ fn names_shell_file(event: &Event) -> bool {
 }
 
 /// What an agent is told as it starts. It stays the same byte for byte but for the id, so that hosts' caches of prompts hold.
-/// It names what there is in every agent's shell, and in a place the tasks.
+/// It names the tools, which an agent's shell has as commands, and in a place those of its tasks.
 fn introduction(heard: &Heard) -> String {
-    let tasks = if heard.place.is_some() { ", `frith task next|show|reply|status` (the tasks of this place)" } else { "" };
+    let (tasks, commands) = match heard.place {
+        Some(_) => (" and `task_*` (the tasks of this place)", "`frith agents` and `frith task`"),
+        None => ("", "`frith agents`"),
+    };
     format!(
-        "You are agent {} in frith. In your shell: `frith agents sessions|send` (other agents and messages){tasks}. `frith agents inbox` reads your messages.",
+        "You are agent {} in frith. Its tools are `agent_*` (other agents and messages){tasks}; your shell has {commands}. `agent_inbox` reads your messages.",
         heard.agent
     )
 }

@@ -189,7 +189,9 @@ fn machine_name(view: &View<'_>, agent: &Agent) -> Result<String, Failure> {
 /// No agent is.
 pub fn whoami(view: &View<'_>, caller: &Caller) -> Result<Identity, Failure> {
     match &caller.who {
-        Who::Agent { id, .. } => identity(view, caller.here, *id, caller.linked_by),
+        Who::Agent { id, .. } => {
+            Ok(Identity { stands_for_sub_agents: !caller.is_exact, ..identity(view, caller.here, *id, caller.linked_by)? })
+        }
         Who::Person(_) => Err(Refusal::AgentsOnly { what: "ask who it is".into() }.into()),
         Who::Unplaced => Err(Refusal::UnplacedCaller.into()),
         Who::OneOf { agents, .. } => Err(Refusal::SeveralAgents { agents: agents.clone() }.into()),
@@ -217,6 +219,7 @@ pub fn identity(view: &View<'_>, here: MachineId, id: AgentId, linked_by: Linked
         place_id: place.map(|place| place.id),
         holds: holds.map(|task| task.id).collect(),
         linked_by,
+        stands_for_sub_agents: true,
     })
 }
 

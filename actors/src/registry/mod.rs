@@ -165,6 +165,9 @@ impl Incoming {
     }
 
     fn see(&self, ctx: &Ctx, agent: &Member) -> Heard {
+        if let Some(tool_use) = self.event.tool_use.as_ref().filter(|_| self.event.class == EventClass::BeforeTool) {
+            ctx.roster.begin_tool_use(agent.id, tool_use);
+        }
         let is_to_be_told = self.tells(agent.is_told);
         let is_unwritten = ctx.roster.see(agent.id, |member| {
             self.sight(&mut member.sighting);

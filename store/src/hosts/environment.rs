@@ -1,4 +1,4 @@
-//! What a host puts into the environments of what it starts.
+//! What a host puts into the environments of what it starts, and beside the calls it makes of their tools.
 
 use super::{Fact, Source};
 
@@ -15,8 +15,19 @@ pub struct Environment {
     pub shell_file: Fact<&'static str>,
     /// The variable that says that a hook is this host's, also one that was installed for another host.
     pub attributes: Fact<&'static str>,
+    /// What tells beside a call of an MCP tool which of the session's agents makes it.
+    pub caller: Fact<CallerKey>,
     /// How this is known.
     pub source: Source,
+}
+
+/// A key of the `_meta` of a call of an MCP tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallerKey {
+    /// It holds the id of the tool call, which a hook told of before with the sub-agent that makes it.
+    ToolUse(&'static str),
+    /// It holds the id of the sub-agent, or of the session when its main agent calls.
+    Agent(&'static str),
 }
 
 /// An environment that a host makes.
@@ -37,7 +48,7 @@ impl Environment {
             Source::Nobody => Fact::Unchecked,
             _ => Fact::None,
         };
-        Self { session, visible_in: &[], others: &[], shell_file: Fact::None, attributes: Fact::None, source }
+        Self { session, visible_in: &[], others: &[], shell_file: Fact::None, attributes: Fact::None, caller: Fact::None, source }
     }
 
     /// With the session's id in this variable, in these environments.
@@ -59,6 +70,13 @@ impl Environment {
     #[must_use]
     pub const fn shell_file(mut self, variable: &'static str) -> Self {
         self.shell_file = Fact::Known(variable);
+        self
+    }
+
+    /// With a key that tells which of its agents calls.
+    #[must_use]
+    pub const fn caller(mut self, key: CallerKey) -> Self {
+        self.caller = Fact::Known(key);
         self
     }
 

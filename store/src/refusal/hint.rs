@@ -200,6 +200,7 @@ impl Refusal {
             Self::NotRegistered { .. } => "its MCP server registers one; to ask whom it works for registers nobody".into(),
             Self::OutsideSessions { .. } => "use `frith agents` in the agent's shell".into(),
             Self::NoOwnPlace { folder } => format!("a person makes that folder a workspace: `cd '{folder}'`, then `frith quickstart`"),
+            Self::OtherEntry { .. } => "take `--place` out of the entry, or start the agent in that place's folder".into(),
             Self::UnplacedCaller => "run it from an ordinary shell on this machine".into(),
             Self::FileThere { .. } => "choose another name, or write over it with `--force`".into(),
             Self::StoreThere { .. } => {

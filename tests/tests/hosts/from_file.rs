@@ -237,6 +237,8 @@ fn environment(env: &Json, put: &mut impl FnMut(&str, String)) {
     for (name, key) in [("env.shell_file", "shell_file_var"), ("env.attributes", "attributes_var")] {
         put(name, env[key].as_str().unwrap_or(NONE).to_owned());
     }
+    let caller = env["mcp_call_meta"].as_object().and_then(|meta| meta.iter().next()).map(|(what, key)| format!("{what} {}", text(key)));
+    put("env.caller", caller.unwrap_or_else(|| NONE.to_owned()));
     put("env.source", text(&env["verified"]));
 }
 

@@ -1,8 +1,8 @@
 //! What a row says, in the file's words.
 
 use frith_store::hosts::{
-    Adopt, AgentRow, Answer, ConfigFile, Context, Entry, EntryShape, EventName, Extra, Fact, Format, Hooks, Host, Key, Payload, Permission,
-    PostCreateEntry, Seen, Source, Step, Surface, Trust, Unit, Value,
+    Adopt, AgentRow, Answer, CallerKey, ConfigFile, Context, Entry, EntryShape, EventName, Extra, Fact, Format, Hooks, Host, Key, Payload,
+    Permission, PostCreateEntry, Seen, Source, Step, Surface, Trust, Unit, Value,
 };
 use serde_json::Value as Json;
 
@@ -278,6 +278,11 @@ fn environment(host: &Host, put: &mut impl FnMut(&str, String)) {
     put("env.others", env.others.join(", "));
     put("env.shell_file", name(&env.shell_file));
     put("env.attributes", name(&env.attributes));
+    let caller = said(&env.caller, |key| match key {
+        CallerKey::ToolUse(key) => format!("tool_use {key}"),
+        CallerKey::Agent(key) => format!("agent {key}"),
+    });
+    put("env.caller", caller);
     put("env.source", source(env.source));
 }
 

@@ -122,6 +122,8 @@ const KEYS: &[&str] = &[
     "env.session_id_var",
     "env.visible_in",
     "env.other_vars",
+    "env.mcp_call_meta.agent",
+    "env.mcp_call_meta.tool_use",
     "env.shell_file_var",
     "env.attributes_var",
     "env.verified",

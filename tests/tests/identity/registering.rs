@@ -72,7 +72,7 @@ async fn the_one_line_is_the_same_but_for_the_id() {
     assert_eq!(lines[0], lines[1]);
     assert_eq!(
         lines[0],
-        "You are agent ID in frith. In your shell: `frith agents sessions|send` (other agents and messages). `frith agents inbox` reads your messages."
+        "You are agent ID in frith. Its tools are `agent_*` (other agents and messages); your shell has `frith agents`. `agent_inbox` reads your messages."
     );
 }
 

@@ -27,13 +27,14 @@ const SECRET: &str = "sekret";
 const OF_NO_PLACE: &[&str] = &[
     "node.status",
     "agents.list",
-    "agents.show",
-    "agents.whoami",
-    "agents.setStatus",
-    "agents.event",
-    "agents.link",
-    "agents.send",
-    "agents.inbox",
+    "agent.show",
+    "whoami",
+    "agent.statusSet",
+    "agent.event",
+    "agent.link",
+    "agent.offer",
+    "agent.send",
+    "agent.inbox",
 ];
 
 /// A workspace of this name that is to be made.

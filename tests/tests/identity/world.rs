@@ -354,5 +354,5 @@ pub fn event(class: EventClass, session: &str, folder: &Path) -> Event {
 /// What an environment says that names a session of a host, and perhaps an agent.
 pub fn claims(agent: Option<String>, sessions: &[(&str, &str)]) -> Claims {
     let session = |(host, id): &(&str, &str)| HostSession { host: (*host).into(), id: Some((*id).into()), sub_agent: None };
-    Claims { agent, sessions: sessions.iter().map(session).collect() }
+    Claims { agent, server: None, sessions: sessions.iter().map(session).collect() }
 }

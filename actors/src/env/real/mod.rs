@@ -9,6 +9,7 @@ pub mod world;
 pub mod folders;
 pub mod host_files;
 pub mod notify;
+pub mod stdio;
 pub mod stopwatch;
 
 use std::{

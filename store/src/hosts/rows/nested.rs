@@ -1,7 +1,9 @@
 //! Hosts whose hooks are installed and are answered in an object inside an object.
 
 use super::super::{
-    AgentRow, Answer, ConfigFile, Context, Entry, EntryShape, Environment,
+    AgentRow, Answer,
+    CallerKey::{Agent, ToolUse},
+    ConfigFile, Context, Entry, EntryShape, Environment,
     EventClass::{BeforeTool, End, Other, Prompt, Start, Stop, SubStart, SubStop, Tool},
     Extra, Fact,
     Fact::Known,
@@ -84,7 +86,8 @@ pub(super) static CLAUDE: Host = Host {
     environment: Environment::empty(Practice)
         .session("CLAUDE_CODE_SESSION_ID", &[Seen::Shell, Seen::Hooks, Seen::Mcp])
         .others(&["CLAUDE_ENV_FILE", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"])
-        .shell_file("CLAUDE_ENV_FILE"),
+        .shell_file("CLAUDE_ENV_FILE")
+        .caller(ToolUse("claudecode/toolUseId")),
     worktrees: Worktrees::pooled(
         ".claude/worktrees/<name>; WorktreeCreate/WorktreeRemove can replace the default",
         ".claude/worktrees/<name>",
@@ -149,7 +152,8 @@ pub(super) static CODEX: Host = Host {
     plugin_functions: &[],
     environment: Environment::empty(Practice)
         .session("CODEX_SESSION_ID", &[Seen::Shell])
-        .others(&["CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID"]),
+        .others(&["CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID"])
+        .caller(Agent("threadId")),
     worktrees: Worktrees::pooled("$CODEX_HOME/worktrees, keeps 15", "$CODEX_HOME/worktrees/<id>/<repo>", "codex", Practice)
         .otherwise("~/.codex/worktrees")
         .evicted_above(15),
