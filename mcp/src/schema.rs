@@ -116,7 +116,7 @@ mod tests {
         json!({
             "$schema": "x", "title": "Add", "description": "Add.", "type": "object", "required": ["hidden"],
             "properties": {
-                "title": { "type": "string", "description": "Its title.", "default": "", "x-tool": "required" },
+                "title": { "type": "string", "description": "On one line.", "default": "", "x-tool": "required" },
                 "status": { "anyOf": [{ "$ref": "#/$defs/Status" }, { "type": "null" }], "description": "Which." },
                 "task": { "$ref": "#/$defs/TaskRef", "description": "The task." },
                 "limit": { "type": ["integer", "null"], "format": "uint32", "minimum": 0 },
@@ -135,7 +135,7 @@ mod tests {
         let expected = json!({
             "type": "object",
             "properties": {
-                "title": { "type": "string", "description": "Its title." },
+                "title": { "type": "string", "description": "On one line." },
                 "status": { "type": "string", "enum": ["on", "off"], "description": "Which." },
                 "task": { "type": "string" },
                 "limit": { "type": "integer" },

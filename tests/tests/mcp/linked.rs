@@ -70,12 +70,18 @@ fn b38_a_server_in_the_root_folder_is_told_that_it_is_not_linked_and_how_it_woul
 fn one_server_of_an_application_for_all_its_sessions_is_outside_of_each() {
     let sandbox = Sandbox::new();
     let repo = sandbox.workspace("app");
-    let mut session = Host::begun(&sandbox, "claude", &repo);
+    // Deep enough that it shares no ancestor that is kept with what the test starts beside it.
+    let mut above = Host::start(&sandbox, "claude", &sandbox.folder("above"));
+    let mut between = above.fork("claude");
+    let mut beneath = between.fork("claude");
+    let mut session = beneath.fork("claude");
+    session.folder.clone_from(&repo);
+    session.get_known();
     let mut app = Host::start(&sandbox, "claude", &repo);
     let client = Client::over(app.connect(CLAUDE, &[]));
     let said = wait_for("the session is heard of after the server started", || {
         let _ = session.tool("ls").ok();
-        Some(client.refused("whoami", json!({}))).filter(|said| !said.contains("no session of"))
+        Some(client.refused("whoami", json!({}))).filter(|said| said.contains("below no session"))
     });
     insta::assert_snapshot!(said);
 }
