@@ -1,6 +1,8 @@
 //! The command line: nouns and verbs. The arguments of an operation are its request itself; only what is no operation
 //! has arguments of its own here.
 
+mod install;
+
 use std::path::{Path, PathBuf};
 
 use clap::{
@@ -16,6 +18,8 @@ use frith_store::{
 };
 
 use crate::failure::Failure;
+
+pub use install::{AgentWhoami, AgentsInstall, AgentsList, AgentsUninstall};
 
 /// Run many coding agents side by side: each with its own queue of tasks, its own folder, its own terminal.
 #[derive(Debug, Parser)]
@@ -243,7 +247,7 @@ pub enum Agents {
         after_help = "Example:\n  frith agents attach my-app\n\nControl-backslash and then d detaches; control-backslash twice sends one to the agent. Without a terminal it prints the agent's text until the agent ends:\n  frith agents attach my-app </dev/null | cat"
     )]
     Attach(agents::Attach),
-    #[command(visible_alias = "list", after_help = "Example:\n  frith agents sessions --all")]
+    #[command(after_help = "Example:\n  frith agents sessions --all")]
     Sessions(agents::Sessions),
     #[command(after_help = "Example:\n  frith agents show 3fa9")]
     Show(agents::Show),
@@ -266,6 +270,17 @@ pub enum Agents {
         after_help = "Example:\n  frith agents inbox\n  frith agents inbox --task 77c0 --limit 5\n  frith agents inbox 3fa9\n  frith agents inbox --sent\n\nIn a person's shell it reads what was sent to that person. Who reads another mailbox leaves it as it is, and\nso does who asks for ids alone with `--quiet`."
     )]
     Inbox(agents::Inbox),
+    /// Enter frith into hosts: its server, its hooks and its skill, into their own files.
+    #[command(
+        after_help = "Example:\n  frith agents install claude,codex\n  frith agents install --all --dry-run\n\nNothing else in a file is touched, and a file that is changed is kept beside it as `<file>.bak-<time>`. What you changed\nyourself stays as it is, unless you say `--yes`. `frith agents uninstall` gives the files back as they were."
+    )]
+    Install(AgentsInstall),
+    /// Take frith out of hosts: their files are as they were before.
+    #[command(after_help = "Example:\n  frith agents uninstall claude\n  frith agents uninstall --all --dry-run")]
+    Uninstall(AgentsUninstall),
+    /// List hosts: which are here, in which version, and how what was entered stands.
+    #[command(visible_alias = "ls", after_help = "Example:\n  frith agents list\n  frith agents list --all --json")]
+    List(AgentsList),
 }
 
 /// What can be done with notes.
@@ -312,14 +327,6 @@ pub enum Site {
     List(site::List),
     #[command(after_help = "Example:\n  frith site remove https://example.org/board -w my-app")]
     Remove(site::Remove),
-}
-
-/// Arguments of `agents whoami`.
-#[derive(Debug, Clone, Default, Args)]
-pub struct AgentWhoami {
-    /// Tell whom a program that this host started, as its MCP server, would work for; this registers nobody.
-    #[arg(long, value_name = "HOST")]
-    pub host: Option<String>,
 }
 
 /// Arguments of `agents send`.

@@ -32,7 +32,7 @@ use crate::{
     ask::Run,
     attach, attachments, config, confirm, doctor, environment,
     failure::{Failure, Told},
-    hook_main, log, mcp_main, node_main, pages, progress, quickstart,
+    hook_main, install_main, log, mcp_main, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
     restore, service_main, skill_folder, start, status,
     viewing::Outcome,
@@ -310,7 +310,22 @@ fn agents(run: &Run, verb: Agents) -> Done {
         Agents::Send(args) => answer(run, message(args)?, render::sent),
         Agents::Unsend(request) => answer(run, request, render::unsent),
         Agents::Inbox(request) => inbox(run, request),
+        Agents::Install(args) => {
+            require_person(run, "install into hosts")?;
+            hosts_done(run, &install_main::install(run, &args)?)
+        }
+        Agents::Uninstall(args) => {
+            require_person(run, "take frith out of hosts")?;
+            hosts_done(run, &install_main::uninstall(run, &args)?)
+        }
+        Agents::List(args) => show(run, &install_main::list(run, &args)?, render::hosts),
     }
+}
+
+/// What became of the hosts that could be changed is the answer; of those that could not, the failure.
+fn hosts_done(run: &Run, done: &install_main::Done) -> Done {
+    let shown = show(run, done, render::hosts_done)?;
+    done.failure().map_or(Ok(shown), Err)
 }
 
 /// The message that a command line sends. To all there is no recipient to name, so the first word is the text.

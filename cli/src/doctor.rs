@@ -1,6 +1,8 @@
 //! What is wrong on this machine, each with the command that mends it. The work is bounded: a few files are looked at,
 //! never a tree of them. Nothing is changed unless asked, and then only what loses nothing.
 
+mod hosts;
+
 use std::{
     fs, io,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
@@ -124,6 +126,7 @@ pub fn examine(run: &Run, args: &Doctor) -> Findings {
     if let Some(config) = &config {
         kinds(config, &mut found);
     }
+    hosts::examine(run, args.fix, &mut found);
     found
 }
 

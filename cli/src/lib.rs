@@ -21,6 +21,7 @@ mod viewing;
 mod attach;
 mod attachments;
 mod skill_folder;
+mod install_main;
 mod doctor;
 mod restore;
 mod service_main;

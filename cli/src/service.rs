@@ -104,7 +104,10 @@ pub fn here(home: &Path) -> Result<Service, Failure> {
 }
 
 /// This program: under the name on the search path where that leads to it, since an upgrade keeps that name.
-fn program() -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// The system does not tell.
+pub fn program() -> Result<PathBuf, Failure> {
     let failed = |error: io::Error| Failure::Broken(Told::because("the system does not tell which program this is", &error));
     let this = std::env::current_exe().map_err(failed)?;
     let real = fs::canonicalize(&this).unwrap_or_else(|_| this.clone());

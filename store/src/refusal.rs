@@ -4,6 +4,7 @@
 //! the interface: its code and its data are stable, its sentence is for people.
 
 mod hint;
+mod hosts;
 mod mail;
 mod shared;
 
@@ -509,6 +510,18 @@ pub enum Refusal {
     /// An MCP server's entry names another place than its agent works in.
     #[error("this MCP server was entered for place {}, and its agent works in {}", entered.short(), own.as_ref().map_or("no place".into(), |own| format!("`{}`", own.name)))]
     OtherEntry { entered: PlaceId, own: Option<PlaceNamed> },
+    /// No host is called so.
+    #[error("no host is called `{given}`")]
+    UnknownHost { given: String, nearest: Option<String> },
+    /// Hosts are not on this machine.
+    #[error("{}", hosts::not_here(hosts))]
+    HostsNotHere { hosts: Vec<String> },
+    /// A host takes no entry.
+    #[error("`{host}` takes no entry for an MCP server")]
+    HostTakesNothing { host: String },
+    /// A host runs nothing after it made a worktree.
+    #[error("`{host}` runs nothing of a repository's after it made a worktree")]
+    NoProjectEntry { host: String, others: Vec<String> },
 }
 
 impl From<ScheduleFault> for Refusal {

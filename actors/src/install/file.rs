@@ -182,6 +182,12 @@ pub fn write_on(seen: &Seen, text: Option<&str>, terms: Terms<'_>) -> Result<Wri
     Ok(Written { backup: written })
 }
 
+/// Takes away what a writer left beside a file that was ended before it could rename it.
+pub fn forget_begun(path: &Path) {
+    // What cannot be taken away is of no use to anybody, and does no harm.
+    let _ = real_path(path).map(|real| fs::remove_file(new_file(&real)));
+}
+
 /// Writes the text beside the file and renames it over it; answers with the backup.
 fn replaced(there: &Seen, text: &str, terms: Terms<'_>) -> Result<Option<PathBuf>, FileError> {
     let failed = FileError::io(&there.path, "written");

@@ -75,7 +75,7 @@ pub const KEYS: &[Key] = &[
     key("remote.launch", ASK, "\"ask\"", "whether other machines may launch agents here (no effect yet)"),
     key("remote.attach", ASK, "\"never\"", "whether other machines may type into terminals here (no effect yet)"),
     key("remote.widen", ASK, "\"never\"", "whether other machines may widen what agents here may do (no effect yet)"),
-    key("install.backup_files", Shape::Count(0, 1000), "5", "how many backups of a host's file are kept (no effect yet)"),
+    key("install.backup_files", Shape::Count(0, 1000), "5", "how many backups of a host's file are kept"),
     key("git.fetch_timeout", Shape::Span, "\"20s\"", "the longest a fetch may take (no effect yet)"),
     key("git.checkout_timeout", Shape::Span, "\"30m\"", "the longest making a fork's folder may take"),
     harmless("git.lfs", Shape::Word(&["smudge", "skip"]), "\"smudge\"", "whether a worktree gets the files of git-lfs (no effect yet)"),

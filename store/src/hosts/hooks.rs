@@ -46,6 +46,8 @@ pub struct HookEvent {
     pub documented: bool,
     /// Whether it is installed.
     pub used: bool,
+    /// Whether it will be installed once something of ours answers it.
+    pub later: bool,
     /// Which of its occasions are installed, in the host's own pattern; none for all of them without a pattern.
     pub matcher: Option<&'static str>,
 }
@@ -291,7 +293,7 @@ pub enum Permission {
 impl HookEvent {
     /// An event of this name and meaning, to which nothing is answered.
     pub const fn new(name: &'static str, class: EventClass) -> Self {
-        Self { name, class, says: Says::Nothing, documented: false, used: false, matcher: None }
+        Self { name, class, says: Says::Nothing, documented: false, used: false, later: false, matcher: None }
     }
 
     /// To which context may be answered.
@@ -319,6 +321,13 @@ impl HookEvent {
     #[must_use]
     pub const fn used(mut self) -> Self {
         self.used = true;
+        self
+    }
+
+    /// That is installed once something of ours answers it.
+    #[must_use]
+    pub const fn later(mut self) -> Self {
+        self.later = true;
         self
     }
 

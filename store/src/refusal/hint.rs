@@ -29,6 +29,7 @@ impl Refusal {
             .or_else(|| self.launch_hint())
             .or_else(|| self.shared_hint())
             .or_else(|| self.mail_hint())
+            .or_else(|| self.hosts_hint())
             .or_else(|| self.other_hint())
     }
 

@@ -118,8 +118,8 @@ pub(super) static AMP: Here =
     Here::by(&[Signs::extension(&["amp"], &["sourcegraph.amp"]).linux(&["~/.amp/bin/amp"]).macos(&["~/.amp/bin/amp"])])
         .skills("~/.config/agents/skills");
 
-pub(super) static WARP: Here = Here::by(&[Signs::application(&["warp-terminal"])
-    .linux(&["/opt/warpdotdev/warp-terminal/warp"])
+pub(super) static WARP: Here = Here::by(&[Signs::application(&[])
+    .linux(&["/opt/warpdotdev/warp-terminal/warp", "/usr/bin/warp-terminal"])
     .macos(&["/Applications/Warp.app", "~/Applications/Warp.app"])]);
 
 pub(super) static CRUSH: Here = Here::by(&[Signs::command(&["crush"]).macos(&["/opt/homebrew/bin/crush"])])

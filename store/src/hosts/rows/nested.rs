@@ -66,8 +66,8 @@ pub(super) static CLAUDE: Host = Host {
             HookEvent::new("SubagentStop", SubStop).documented().used(),
             HookEvent::new("Stop", Stop).documented().used(),
             HookEvent::new("Notification", Other).documented(),
-            HookEvent::new("WorktreeCreate", Other).takes_path().documented(),
-            HookEvent::new("WorktreeRemove", Other).documented(),
+            HookEvent::new("WorktreeCreate", Other).takes_path().documented().later(),
+            HookEvent::new("WorktreeRemove", Other).documented().later(),
         ],
         payload: Known(Payload {
             tool_use: Known(&[&[Key("tool_use_id")]]),

@@ -1,0 +1,385 @@
+//! Carrying out what is planned for a host, file by file: everything is looked at and planned before anything is written, so
+//! a host whose files cannot all be changed keeps all of them as they are.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use frith_store::{
+    hosts::{Host, Trust},
+    text::PathText,
+};
+use serde::Serialize;
+use similar::TextDiff;
+
+use crate::{
+    edit::EditError,
+    install::{
+        file::{self, FileError, Seen, Terms},
+        find::{Found, find},
+        ground::Ground,
+        ours::{Basis, State, standing},
+        plan::{self, Act, FilePlan},
+        record::{Entered, EnteredFile, Held, Piece, Record},
+        wanted::{self, Wanted, What},
+    },
+};
+
+/// How often a file is planned anew that others change meanwhile.
+const TRIES: usize = 20;
+
+/// What is to be done with hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Our things are entered.
+    Enter,
+    /// They are taken out.
+    TakeOut,
+}
+
+/// How it is to be done.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct How {
+    /// Nothing is written.
+    pub dry_run: bool,
+    /// Also what somebody changed.
+    pub replace: bool,
+    /// What does not stand there is not entered: what does is mended.
+    pub standing_only: bool,
+}
+
+/// What became of a host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HostDone {
+    /// Its id.
+    pub host: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// Its files.
+    pub files: Vec<FileDone>,
+    /// What a person has to know or do besides.
+    pub notes: Vec<Note>,
+    /// Why nothing was done.
+    pub fault: Option<String>,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileDone {
+    /// The file.
+    pub file: PathText,
+    /// What became of each thing in it.
+    pub parts: Vec<PartDone>,
+    /// The change, line by line.
+    pub diff: Option<String>,
+    /// Where the file lies as it was.
+    pub backup: Option<PathText>,
+}
+
+/// What became of one thing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartDone {
+    /// The thing.
+    pub what: What,
+    /// What became of it.
+    pub act: Act,
+}
+
+/// What a person has to know.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Note {
+    /// Hooks run only after a person has reviewed them in the host.
+    Review,
+    /// Hooks run only in folders that are trusted in the host.
+    TrustedFolder,
+    /// Sessions that run go on without until they are started anew.
+    Restart,
+    /// No hook tells of its agents, so they are known by their server alone and nothing is pushed to them.
+    NoHooks,
+    /// The entry does not carry this home: the host uses the one that its own environment names.
+    OtherHome(PathText),
+    /// The program is entered by its path, since no search path has its name.
+    ByPath(PathText),
+    /// What is said of the host and was not seen to be so.
+    Unverified(Vec<&'static str>),
+}
+
+/// Why a host's files cannot be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CarryError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A file is no text.
+    #[error("`{}`: it is no UTF-8 text", .0.display())]
+    NoText(PathBuf),
+    /// A text cannot be changed.
+    #[error("`{}`: {error}", file.display())]
+    Edit {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: EditError,
+    },
+    /// The record or a folder cannot be written.
+    #[error("`{}` cannot be written: {error}", path.display())]
+    Io {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Somebody writes a file all the time.
+    #[error("`{}` is changed by somebody else again and again", .0.display())]
+    Restless(PathBuf),
+}
+
+/// A file, looked at and planned.
+struct Planned {
+    seen: Seen,
+    text: Option<String>,
+    plan: FilePlan,
+}
+
+/// Does it for one host, which is here if something is to be entered.
+pub fn carry_out(ground: &Ground<'_>, host: &'static Host, task: Task, how: How, held: &mut Held) -> HostDone {
+    let found = find(ground, host);
+    let mut done = HostDone { host: host.id, name: host.name, files: Vec::new(), notes: Vec::new(), fault: None };
+    match (Work { ground, host, found: &found, task, how }).run(held) {
+        Ok(files) => {
+            done.files = files;
+            if task == Task::Enter {
+                done.notes = notes(ground, host, &done);
+            }
+        }
+        Err(error) => done.fault = Some(error.to_string()),
+    }
+    done
+}
+
+struct Work<'w> {
+    ground: &'w Ground<'w>,
+    host: &'static Host,
+    found: &'w Found,
+    task: Task,
+    how: How,
+}
+
+impl Work<'_> {
+    fn run(&self, held: &mut Held) -> Result<Vec<FileDone>, CarryError> {
+        let groups = self.groups(&held.record);
+        let planned = groups.iter().map(|(path, wanted)| self.plan(path, wanted, &held.record)).collect::<Result<Vec<_>, _>>()?;
+        if self.how.dry_run {
+            return Ok(planned.iter().filter_map(|it| shown(it, None)).collect());
+        }
+        self.note_before(held, &planned)?;
+        let mut files = Vec::new();
+        for ((path, wanted), planned) in groups.iter().zip(planned) {
+            files.extend(self.write(path, wanted, planned, held)?);
+        }
+        if self.task == Task::TakeOut {
+            groups.iter().for_each(|(path, _)| sweep(path, &held.record.folders));
+        }
+        self.note_after(held)?;
+        Ok(files)
+    }
+
+    /// The host's files with what belongs into each, in the order of its row; then files that the record alone knows.
+    fn groups(&self, record: &Record) -> Vec<(PathBuf, Vec<Wanted>)> {
+        let all = match self.task {
+            Task::Enter => wanted::wanted(self.ground, self.host, self.found),
+            Task::TakeOut => wanted::possible(self.ground, self.host),
+        };
+        let mut groups: Vec<(PathBuf, Vec<Wanted>)> = Vec::new();
+        for it in &all {
+            match groups.iter_mut().find(|(path, _)| *path == it.file) {
+                Some((_, there)) => there.push(it.clone()),
+                None => groups.push((it.file.clone(), vec![it.clone()])),
+            }
+        }
+        let entered = record.hosts.get(self.host.id).filter(|_| self.task == Task::TakeOut);
+        for file in entered.into_iter().flat_map(|entered| &entered.files) {
+            let path = file.file.as_path().to_owned();
+            if groups.iter().all(|(known, _)| *known != path) {
+                let is_in = |it: &&Wanted| file.pieces.iter().any(|piece| piece.what == it.what);
+                let there = all.iter().filter(is_in).map(|it| Wanted { file: path.clone(), ..it.clone() }).collect();
+                groups.push((path, there));
+            }
+        }
+        groups
+    }
+
+    fn plan(&self, path: &Path, wanted: &[Wanted], record: &Record) -> Result<Planned, CarryError> {
+        let seen = file::look(path)?;
+        let text = match &seen.bytes {
+            None => None,
+            Some(bytes) => Some(String::from_utf8(bytes.clone()).map_err(|_| CarryError::NoText(path.to_owned()))?),
+        };
+        let entered = record.hosts.get(self.host.id).and_then(|entered| entered.file(path));
+        let recorded: &[Piece] = entered.map_or(&[], |file| &file.pieces);
+        let basis = Basis { host: self.host.id, recorded, runs: &|program| self.ground.runs(program) };
+        let stands = |it: &&Wanted| standing(text.as_deref(), it, &basis).is_ok_and(|it| it.state != State::Missing);
+        let wanted: Vec<_> = wanted.iter().filter(|it| !self.how.standing_only || stands(it)).cloned().collect();
+        let plan = match self.task {
+            Task::Enter => plan::enter(text.as_deref(), &wanted, &basis, self.how.replace),
+            Task::TakeOut => plan::take_out(text.as_deref(), &wanted, &basis, self.how.replace),
+        };
+        let plan = plan.map_err(|error| CarryError::Edit { file: path.to_owned(), error })?;
+        Ok(Planned { seen, text, plan })
+    }
+
+    /// Notes what will stand where before it is written: a command that is killed then leaves nothing that is not known.
+    fn note_before(&self, held: &mut Held, planned: &[Planned]) -> Result<(), CarryError> {
+        let known = held.record.hosts.get(self.host.id);
+        let is_of_ours = known.is_some() || planned.iter().any(|it| it.plan.acts.iter().any(|(_, act)| act.changes()));
+        if self.task == Task::TakeOut && !is_of_ours {
+            return Ok(());
+        }
+        let installed = self.task == Task::Enter;
+        let mut entered = known.cloned().unwrap_or_else(|| self.entered(installed));
+        if entered.installed != installed {
+            entered = Entered { files: entered.files, ..self.entered(installed) };
+        }
+        if installed {
+            planned.iter().for_each(|it| note_file(&mut entered, it));
+        }
+        let is_new = |it: &&Planned| it.text.is_none() && it.plan.text.is_some();
+        held.record.folders.extend(planned.iter().filter(is_new).flat_map(|it| missing_folders(&it.seen.path)));
+        self.save(held, entered)
+    }
+
+    fn entered(&self, installed: bool) -> Entered {
+        Entered { installed, since: self.ground.now, files: Vec::new() }
+    }
+
+    /// What was taken out is forgotten only once it is out, and so are the folders that went.
+    fn note_after(&self, held: &mut Held) -> Result<(), CarryError> {
+        held.record.folders.retain(|folder| folder.exists());
+        match held.record.hosts.get(self.host.id) {
+            Some(entered) if self.task == Task::TakeOut => self.save(held, Entered { files: Vec::new(), ..entered.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    fn save(&self, held: &mut Held, entered: Entered) -> Result<(), CarryError> {
+        held.record.hosts.insert(self.host.id.to_owned(), entered);
+        held.save().map_err(|error| CarryError::Io { path: super::record::file(&self.ground.home), error })
+    }
+
+    fn write(&self, path: &Path, wanted: &[Wanted], mut planned: Planned, held: &mut Held) -> Result<Option<FileDone>, CarryError> {
+        let Ground { now, backups, faults, .. } = *self.ground;
+        let terms = Terms { now, backups, faults };
+        for _ in 0..TRIES {
+            if planned.plan.text == planned.text {
+                return Ok(shown(&planned, None));
+            }
+            match file::write_on(&planned.seen, planned.plan.text.as_deref(), terms) {
+                Ok(written) => {
+                    finish(path, &planned)?;
+                    return Ok(shown(&planned, written.backup));
+                }
+                Err(FileError::Changed { .. }) => {
+                    planned = self.plan(path, wanted, &held.record)?;
+                    if let (Task::Enter, Some(mut entered)) = (self.task, held.record.hosts.get(self.host.id).cloned()) {
+                        note_file(&mut entered, &planned);
+                        self.save(held, entered)?;
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(CarryError::Restless(path.to_owned()))
+    }
+}
+
+fn note_file(entered: &mut Entered, planned: &Planned) {
+    let file: PathText = planned.seen.path.as_path().into();
+    let noted = EnteredFile { file, pieces: planned.plan.pieces.clone() };
+    match entered.files.iter_mut().find(|it| it.file == noted.file) {
+        Some(there) => *there = noted,
+        None if noted.pieces.is_empty() => {}
+        None => entered.files.push(noted),
+    }
+}
+
+/// Gives a program that was made its permission to run.
+fn finish(path: &Path, planned: &Planned) -> Result<(), CarryError> {
+    if !(planned.plan.is_program && planned.text.is_none()) {
+        return Ok(());
+    }
+    let may_run = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
+    may_run.map_err(|error| CarryError::Io { path: path.to_owned(), error })
+}
+
+/// Takes away what is left around a file that is gone: what a command wrote beside it that was killed, and the folders that
+/// were made for it.
+fn sweep(path: &Path, made: &BTreeSet<PathBuf>) {
+    if path.exists() {
+        return;
+    }
+    file::forget_begun(path);
+    for folder in path.ancestors().skip(1).take_while(|folder| made.contains(*folder)) {
+        // One in which something else stands stays, and goes with that if it is ours.
+        let _ = fs::remove_dir(folder);
+    }
+}
+
+/// The folders above a file that are not there.
+fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
+}
+
+fn shown(planned: &Planned, backup: Option<PathBuf>) -> Option<FileDone> {
+    let Planned { seen, text, plan, .. } = planned;
+    let parts: Vec<_> = plan.acts.iter().map(|(what, act)| PartDone { what: what.clone(), act: *act }).collect();
+    let file = seen.path.as_path().into();
+    let done = FileDone {
+        file,
+        parts,
+        diff: diff(&seen.path, text.as_deref(), plan.text.as_deref()),
+        backup: backup.map(|it| it.as_path().into()),
+    };
+    (!done.parts.is_empty()).then_some(done)
+}
+
+/// The difference of two texts of a file, as `diff -u` tells it.
+fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> Option<String> {
+    if before == after {
+        return None;
+    }
+    let name = |text: Option<&str>| text.map_or_else(|| "/dev/null".to_owned(), |_| path.display().to_string());
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    Some(diff.unified_diff().context_radius(3).header(&name(before), &name(after)).to_string())
+}
+
+fn notes(ground: &Ground<'_>, host: &'static Host, done: &HostDone) -> Vec<Note> {
+    let changed = done.files.iter().flat_map(|file| &file.parts).any(|part| part.act.changes());
+    let hooks = host.hooks.known().filter(|hooks| hooks.installed);
+    let mut notes = Vec::new();
+    match hooks.map(|hooks| hooks.trust) {
+        Some(Trust::Review) => notes.push(Note::Review),
+        Some(Trust::Folder) => notes.push(Note::TrustedFolder),
+        Some(Trust::Free) => {}
+        None => notes.push(Note::NoHooks),
+    }
+    if changed {
+        notes.push(Note::Restart);
+    }
+    if !ground.is_usual_home() {
+        notes.push(Note::OtherHome(ground.home.as_path().into()));
+    }
+    if !ground.is_named() {
+        notes.push(Note::ByPath(ground.program.as_path().into()));
+    }
+    if !host.unverified.is_empty() {
+        notes.push(Note::Unverified(host.unverified.to_vec()));
+    }
+    notes
+}

@@ -1,0 +1,124 @@
+//! How hosts stand on this machine: found or not, and what of ours is in their files. It only looks.
+
+use std::path::PathBuf;
+
+use frith_store::{hosts::Host, text::PathText};
+use serde::Serialize;
+
+use crate::install::{
+    file,
+    find::{Found, find},
+    ground::Ground,
+    ours::{Basis, State, standing},
+    record::Record,
+    wanted::{self, Wanted, What},
+};
+
+/// How a host stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HostState {
+    /// Its id.
+    pub host: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// What shows that it is here, for each variant that is.
+    pub found: Vec<PathText>,
+    /// Its version; none when it does not tell.
+    pub version: Option<String>,
+    /// Whether it takes an entry of ours.
+    pub takes_entry: bool,
+    /// Whether hooks of ours are for it.
+    pub takes_hooks: bool,
+    /// Whether a person had it installed; none when nobody ever did.
+    pub installed: Option<bool>,
+    /// What is to stand in its files, or stands there.
+    pub parts: Vec<Part>,
+    /// Events that are entered once something of ours answers them.
+    pub later: Vec<&'static str>,
+    /// Files that cannot be looked into.
+    pub faults: Vec<String>,
+    /// What is said of it and was not seen to be so.
+    pub unverified: &'static [&'static str],
+    /// The command that tells its version.
+    #[serde(skip)]
+    pub command: Option<PathBuf>,
+}
+
+/// One thing of ours, and how it stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Part {
+    /// What it is.
+    pub what: What,
+    /// In which file.
+    pub file: PathText,
+    /// How it stands there.
+    pub state: State,
+}
+
+impl HostState {
+    /// Whether anything of ours stands in its files.
+    pub fn has_any(&self) -> bool {
+        self.parts.iter().any(|part| !matches!(part.state, State::Missing | State::Foreign))
+    }
+
+    /// The parts in this state.
+    pub fn in_state(&self, state: State) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(move |part| part.state == state)
+    }
+}
+
+/// Looks at a host.
+pub fn look(ground: &Ground<'_>, host: &'static Host, record: &Record) -> HostState {
+    let found = find(ground, host);
+    let mut state = HostState {
+        host: host.id,
+        name: host.name,
+        found: found.variants.iter().map(|variant| variant.by.as_path().into()).collect(),
+        version: found.variants.iter().find_map(|variant| variant.version.clone()),
+        takes_entry: host.mcp.entry.is_known(),
+        takes_hooks: host.hooks.known().is_some_and(|hooks| hooks.installed),
+        installed: record.hosts.get(host.id).map(|entered| entered.installed),
+        parts: Vec::new(),
+        later: host
+            .hooks
+            .known()
+            .map_or(&[][..], |hooks| hooks.events)
+            .iter()
+            .filter(|event| event.later)
+            .map(|event| event.name)
+            .collect(),
+        faults: Vec::new(),
+        unverified: host.unverified,
+        command: found.variants.iter().find_map(|variant| variant.command.clone()),
+    };
+    for (it, is_due) in due(ground, host, &found) {
+        match part(ground, host, &it, record) {
+            Ok(State::Missing | State::Foreign) if !is_due => {}
+            Ok(stands) => state.parts.push(Part { what: it.what, file: it.file.as_path().into(), state: stands }),
+            Err(fault) if !state.faults.contains(&fault) => state.faults.push(fault),
+            Err(_) => {}
+        }
+    }
+    state
+}
+
+/// What could stand in a host's files, and whether it is to, since its variant is here.
+fn due(ground: &Ground<'_>, host: &Host, found: &Found) -> Vec<(Wanted, bool)> {
+    let wanted = wanted::wanted(ground, host, found);
+    let is_due = |it: &Wanted| wanted.iter().any(|other| other.what == it.what && other.file == it.file);
+    let others: Vec<_> = wanted::possible(ground, host).into_iter().filter(|it| !is_due(it)).collect();
+    wanted.into_iter().map(|it| (it, true)).chain(others.into_iter().map(|it| (it, false))).collect()
+}
+
+fn part(ground: &Ground<'_>, host: &Host, wanted: &Wanted, record: &Record) -> Result<State, String> {
+    let seen = file::look(&wanted.file).map_err(|error| error.to_string())?;
+    let shown = wanted.file.display();
+    let text = seen.bytes.map(String::from_utf8).transpose().map_err(|_| format!("`{shown}`: it is no UTF-8 text"))?;
+    let entered = record.hosts.get(host.id).and_then(|entered| entered.file(&wanted.file));
+    let recorded = entered.map_or(&[][..], |file| &file.pieces);
+    let basis = Basis { host: host.id, recorded, runs: &|program| ground.runs(program) };
+    let stands = standing(text.as_deref(), wanted, &basis).map_err(|error| format!("`{shown}`: {error}"))?;
+    Ok(stands.state)
+}

@@ -1,0 +1,50 @@
+//! The arguments of what concerns hosts: installing into them, and for whom a program of theirs would work.
+
+use clap::Args;
+
+/// Arguments of `agents install`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AgentsInstall {
+    /// The hosts, by their ids; `frith agents list` shows them.
+    #[arg(value_name = "HOST", value_delimiter = ',', required_unless_present = "all")]
+    pub hosts: Vec<String>,
+    /// Every host that is on this machine.
+    #[arg(long, conflicts_with = "hosts")]
+    pub all: bool,
+    /// Into the repository of this folder: what the host runs after it made a worktree there.
+    #[arg(long, conflicts_with = "all")]
+    pub project: bool,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `agents uninstall`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AgentsUninstall {
+    /// The hosts, by their ids, whether they are on this machine or not.
+    #[arg(value_name = "HOST", value_delimiter = ',', required_unless_present = "all")]
+    pub hosts: Vec<String>,
+    /// Every host that has something of frith's.
+    #[arg(long, conflicts_with = "hosts")]
+    pub all: bool,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `agents list`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AgentsList {
+    /// Also hosts that are not on this machine.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// Arguments of `agents whoami`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AgentWhoami {
+    /// Tell whom a program that this host started, as its MCP server, would work for; this registers nobody.
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+}
