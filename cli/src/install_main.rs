@@ -74,11 +74,17 @@ pub struct Listed {
 }
 
 impl Done {
-    /// The failure of the hosts that were left as they are, if any was.
+    /// The failure of the hosts with which it was not done to the end, if any is.
     pub fn failure(&self) -> Option<Failure> {
-        let facts: Vec<_> =
-            self.hosts.iter().filter_map(|it| Some(format!("`{}` was left as it is: {}", it.host, it.fault.as_ref()?))).collect();
-        let hint = "mend the file, or make it readable and writable, and run this again: no file of such a host was changed";
+        let become_of = |it: &HostDone| if it.is_changed() { "was changed in part" } else { "was left as it is" };
+        let fact = |it: &HostDone| Some(format!("`{}` {}: {}", it.host, become_of(it), it.fault.as_ref()?));
+        let facts: Vec<_> = self.hosts.iter().filter_map(fact).collect();
+        let in_part = self.hosts.iter().any(|it| it.fault.is_some() && it.is_changed());
+        let hint = if in_part {
+            "mend the file, or make it readable and writable, and run this again: it does what is still to be done"
+        } else {
+            "mend the file, or make it readable and writable, and run this again: no file of such a host was changed"
+        };
         (!facts.is_empty()).then(|| Failure::Broken(Told { facts, hint: Some(hint.into()) }))
     }
 }

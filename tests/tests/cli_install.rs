@@ -325,16 +325,22 @@ fn only_a_person_installs() {
 fn b20_b23_a_file_that_cannot_be_read_is_refused_with_its_line_and_keeps_its_bytes() {
     for (host, name, text) in [
         ("claude", ".claude.json", "{\n  \"a\": {\n"),
+        // Of a host's files the last one that is looked at.
+        ("claude", ".claude/settings.json", "{\n  \"hooks\": {\n"),
         ("zed", ".config/zed/settings.json", "{\n  \"a\" 1\n}\n"),
         ("codex", ".codex/config.toml", "a = [\n"),
         ("goose", ".config/goose/config.yaml", "a: [\n"),
     ] {
         let sandbox = with_host(host);
         let path = sandbox.root().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        let before = tree(&sandbox);
         for verb in ["install", "uninstall"] {
+            if verb == "uninstall" {
+                fs::remove_file(&path).unwrap();
+                let _ = frith(&sandbox, &["agents", "install", host]).ok();
+            }
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            let before = tree(&sandbox);
             let run = frith(&sandbox, &["agents", verb, host]).ends_with(2);
             let told = run.stderr.contains(&format!("`{host}` was left as it is")) && run.stderr.contains("line ");
             assert!(told && run.stderr.contains(name), "{}", run.transcript());
@@ -390,6 +396,8 @@ fn an_entry_that_somebody_changed_is_left_and_replaced_only_with_a_yes() {
     let edited =
         "{\"mcpServers\": {\"frith\": {\"command\": \"frith\", \"args\": [\"mcp\", \"--host\", \"cursor\"], \"env\": {\"A\": \"1\"}}}}";
     for text in [edited, "{\"mcpServers\": {\"frith\": {\"command\": \"mine\", \"args\": []}}}"] {
+        // Once without a record of the entry, then with one.
+        let _ = path.exists().then(|| frith(&sandbox, &["agents", "install", "cursor", "--yes"]).ok());
         fs::write(&path, text).unwrap();
         let run = frith(&sandbox, &["agents", "install", "cursor"]).ok();
         assert!(run.stdout.contains("left: the entry"), "{}", run.transcript());

@@ -1,10 +1,10 @@
-//! Carrying out what is planned for a host, file by file: everything is looked at and planned before anything is written, so
-//! a host whose files cannot all be changed keeps all of them as they are.
+//! Carrying out what is planned for a host, file by file. Everything is looked at and planned, and every file that is to change
+//! found open to writing, before anything is written: what can be known before keeps all files of a host as they are. What
+//! fails only while a file is written is told beside the files that are written already.
 
 use std::{
     collections::BTreeSet,
     fs, io,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -63,8 +63,15 @@ pub struct HostDone {
     pub files: Vec<FileDone>,
     /// What a person has to know or do besides.
     pub notes: Vec<Note>,
-    /// Why nothing was done.
+    /// Why it was not done, or not to its end.
     pub fault: Option<String>,
+}
+
+impl HostDone {
+    /// Whether any of its files is another one now, or would be.
+    pub fn is_changed(&self) -> bool {
+        self.files.iter().flat_map(|file| &file.parts).any(|part| part.act.changes())
+    }
 }
 
 /// What became of a file.
@@ -148,18 +155,20 @@ struct Planned {
     plan: FilePlan,
 }
 
+impl Planned {
+    fn changes(&self) -> bool {
+        self.plan.text != self.text
+    }
+}
+
 /// Does it for one host, which is here if something is to be entered.
 pub fn carry_out(ground: &Ground<'_>, host: &'static Host, task: Task, how: How, held: &mut Held) -> HostDone {
     let found = find(ground, host);
     let mut done = HostDone { host: host.id, name: host.name, files: Vec::new(), notes: Vec::new(), fault: None };
-    match (Work { ground, host, found: &found, task, how }).run(held) {
-        Ok(files) => {
-            done.files = files;
-            if task == Task::Enter {
-                done.notes = notes(ground, host, &done);
-            }
-        }
-        Err(error) => done.fault = Some(error.to_string()),
+    let carried = (Work { ground, host, found: &found, task, how }).run(held, &mut done.files);
+    done.fault = carried.err().map(|error| error.to_string());
+    if task == Task::Enter && done.fault.is_none() {
+        done.notes = notes(ground, host, &done);
     }
     done
 }
@@ -173,22 +182,27 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    fn run(&self, held: &mut Held) -> Result<Vec<FileDone>, CarryError> {
+    /// Does it, and adds each file that is done.
+    fn run(&self, held: &mut Held, files: &mut Vec<FileDone>) -> Result<(), CarryError> {
         let groups = self.groups(&held.record);
         let planned = groups.iter().map(|(path, wanted)| self.plan(path, wanted, &held.record)).collect::<Result<Vec<_>, _>>()?;
+        planned.iter().filter(|it| it.changes()).try_for_each(|it| file::require_open(&it.seen))?;
         if self.how.dry_run {
-            return Ok(planned.iter().filter_map(|it| shown(it, None)).collect());
+            files.extend(planned.iter().filter_map(|it| shown(it, None)));
+            return Ok(());
         }
         self.note_before(held, &planned)?;
-        let mut files = Vec::new();
-        for ((path, wanted), planned) in groups.iter().zip(planned) {
-            files.extend(self.write(path, wanted, planned, held)?);
-        }
+        let mut carried = Vec::new();
+        let written = groups.iter().zip(planned).try_for_each(|((path, wanted), planned)| {
+            let (planned, backup) = self.write(path, wanted, planned, held)?;
+            files.extend(shown(&planned, backup));
+            carried.push(planned);
+            Ok(())
+        });
         if self.task == Task::TakeOut {
             groups.iter().for_each(|(path, _)| sweep(path, &held.record.folders));
         }
-        self.note_after(held)?;
-        Ok(files)
+        written.and(self.note_after(held, &carried))
     }
 
     /// The host's files with what belongs into each, in the order of its row; then files that the record alone knows.
@@ -259,11 +273,15 @@ impl Work<'_> {
         Entered { installed, since: self.ground.now, files: Vec::new() }
     }
 
-    /// What was taken out is forgotten only once it is out, and so are the folders that went.
-    fn note_after(&self, held: &mut Held) -> Result<(), CarryError> {
+    /// What was taken out is forgotten only once it is out, and so are the folders that went. What was left stays known.
+    fn note_after(&self, held: &mut Held, carried: &[Planned]) -> Result<(), CarryError> {
         held.record.folders.retain(|folder| folder.exists());
-        match held.record.hosts.get(self.host.id) {
-            Some(entered) if self.task == Task::TakeOut => self.save(held, Entered { files: Vec::new(), ..entered.clone() }),
+        match held.record.hosts.get(self.host.id).cloned() {
+            Some(mut entered) if self.task == Task::TakeOut => {
+                carried.iter().for_each(|it| note_file(&mut entered, it));
+                entered.files.retain(|file| !file.pieces.is_empty());
+                self.save(held, entered)
+            }
             _ => Ok(()),
         }
     }
@@ -273,18 +291,22 @@ impl Work<'_> {
         held.save().map_err(|error| CarryError::Io { path: super::record::file(&self.ground.home), error })
     }
 
-    fn write(&self, path: &Path, wanted: &[Wanted], mut planned: Planned, held: &mut Held) -> Result<Option<FileDone>, CarryError> {
+    /// Writes a file; answers with what was planned for it at last, and with the backup.
+    fn write(
+        &self,
+        path: &Path,
+        wanted: &[Wanted],
+        mut planned: Planned,
+        held: &mut Held,
+    ) -> Result<(Planned, Option<PathBuf>), CarryError> {
         let Ground { now, backups, faults, .. } = *self.ground;
-        let terms = Terms { now, backups, faults };
         for _ in 0..TRIES {
-            if planned.plan.text == planned.text {
-                return Ok(shown(&planned, None));
+            if !planned.changes() {
+                return Ok((planned, None));
             }
+            let terms = Terms { now, backups, is_program: planned.plan.is_program, keeps_removed: planned.plan.loses_edit, faults };
             match file::write_on(&planned.seen, planned.plan.text.as_deref(), terms) {
-                Ok(written) => {
-                    finish(path, &planned)?;
-                    return Ok(shown(&planned, written.backup));
-                }
+                Ok(written) => return Ok((planned, written.backup)),
                 Err(FileError::Changed { .. }) => {
                     planned = self.plan(path, wanted, &held.record)?;
                     if let (Task::Enter, Some(mut entered)) = (self.task, held.record.hosts.get(self.host.id).cloned()) {
@@ -307,15 +329,6 @@ fn note_file(entered: &mut Entered, planned: &Planned) {
         None if noted.pieces.is_empty() => {}
         None => entered.files.push(noted),
     }
-}
-
-/// Gives a program that was made its permission to run.
-fn finish(path: &Path, planned: &Planned) -> Result<(), CarryError> {
-    if !(planned.plan.is_program && planned.text.is_none()) {
-        return Ok(());
-    }
-    let may_run = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
-    may_run.map_err(|error| CarryError::Io { path: path.to_owned(), error })
 }
 
 /// Takes away what is left around a file that is gone: what a command wrote beside it that was killed, and the folders that
@@ -360,7 +373,6 @@ fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> Option<String
 }
 
 fn notes(ground: &Ground<'_>, host: &'static Host, done: &HostDone) -> Vec<Note> {
-    let changed = done.files.iter().flat_map(|file| &file.parts).any(|part| part.act.changes());
     let hooks = host.hooks.known().filter(|hooks| hooks.installed);
     let mut notes = Vec::new();
     match hooks.map(|hooks| hooks.trust) {
@@ -369,7 +381,7 @@ fn notes(ground: &Ground<'_>, host: &'static Host, done: &HostDone) -> Vec<Note>
         Some(Trust::Free) => {}
         None => notes.push(Note::NoHooks),
     }
-    if changed {
+    if done.is_changed() {
         notes.push(Note::Restart);
     }
     if !ground.is_usual_home() {
@@ -382,4 +394,48 @@ fn notes(ground: &Ground<'_>, host: &'static Host, done: &HostDone) -> Vec<Note>
         notes.push(Note::Unverified(host.unverified.to_vec()));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        env::world::Faults,
+        install::{
+            ground::tests::{bare, program},
+            record,
+        },
+    };
+
+    /// Puts a folder where a host's second file is to be, once its first one is written.
+    struct Spoils(PathBuf);
+
+    impl Faults for Spoils {
+        fn reached(&self, point: &'static str) {
+            if point == "install.renamed" {
+                let _ = fs::create_dir_all(&self.0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_written_before_a_fault_is_told_beside_it_and_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let spoils = Spoils(folder.path().join(".claude/settings.json"));
+        let nothing = |_: &str| None;
+        let ground = Ground { faults: &spoils, ..bare(folder.path(), &nothing) };
+        program(&folder.path().join("bin/claude"));
+        fs::create_dir_all(&ground.home).unwrap();
+        fs::write(folder.path().join(".claude.json"), "{}").unwrap();
+        let host = frith_store::hosts::host("claude").unwrap();
+        let mut held = record::hold(&ground.home).unwrap();
+        let done = carry_out(&ground, host, Task::Enter, How::default(), &mut held);
+        assert!(done.fault.as_ref().is_some_and(|fault| fault.contains("settings.json` is a folder")), "{done:?}");
+        assert!(done.is_changed() && done.files.len() == 1 && done.files[0].backup.is_some(), "{done:?}");
+        fs::remove_dir(&spoils.0).unwrap();
+        let mended = Ground { faults: &crate::env::world::NoFaults, ..ground };
+        let done = carry_out(&mended, host, Task::TakeOut, How::default(), &mut held);
+        assert_eq!(done.fault, None);
+        assert_eq!(fs::read_to_string(folder.path().join(".claude.json")).unwrap(), "{}");
+    }
 }

@@ -2,20 +2,26 @@
 //!
 //! Hosts hand it to a shell, which may be any: `sh`, `fish`, `nu`. So what they get is a program, an option and one quoted
 //! word, which every shell and every host that starts programs by itself takes alike; what has to be decided is decided by
-//! `/bin/sh` inside that word. It uses our program on the search path, else the one that entered it, else none, and succeeds
-//! whatever happens, since a host shows or heeds a hook that fails.
+//! `/bin/sh` inside that word. It uses our program on the search path, else the one that entered it, else none. The shell
+//! outlives the program that it starts and succeeds whatever becomes of that, since a host shows or heeds a hook that fails.
 
 use crate::install::ground::{Ground, PROGRAM};
 
 /// The command for an event of a host.
 pub fn hook(ground: &Ground<'_>, host: &str, event: &str) -> String {
-    format!("/bin/sh -c '{}; exit 0'", tries(ground, host, event).join("; "))
+    line(host, event, worded(&ground.program.to_string_lossy()).as_deref())
+}
+
+fn line(host: &str, event: &str, program: Option<&str>) -> String {
+    format!("/bin/sh -c '{}; exit 0'", choice(host, event, program))
 }
 
 /// The same as a program of its own.
 pub fn script(ground: &Ground<'_>, host: &str, event: &str) -> String {
-    let tries = tries(ground, host, event).join("\n");
-    format!("#!/bin/sh\n# Entered by `frith agents install {host}`; `frith agents uninstall {host}` takes it away.\n{tries}\nexit 0\n")
+    let program = ground.program.to_string_lossy();
+    let program = worded(&program).unwrap_or_else(|| format!("'{}'", program.replace('\'', r"'\''")));
+    let choice = choice(host, event, Some(&program));
+    format!("#!/bin/sh\n# Entered by `frith agents install {host}`; `frith agents uninstall {host}` takes it away.\n{choice}\nexit 0\n")
 }
 
 /// The bare command of an event.
@@ -23,13 +29,11 @@ pub fn plain(program: &str, host: &str, event: &str) -> String {
     format!("{program} hook {event} --host {host}")
 }
 
-/// The ways to our program, the first that works replacing the shell: so the process above the hook is the host's own.
-fn tries(ground: &Ground<'_>, host: &str, event: &str) -> Vec<String> {
-    let mut tries = vec![format!("command -v {PROGRAM} >/dev/null && exec {}", plain(PROGRAM, host, event))];
-    if let Some(program) = worded(&ground.program.to_string_lossy()) {
-        tries.push(format!("test -x {program} && exec {}", plain(&program, host, event)));
-    }
-    tries
+/// The way to our program: by its name, else by this path. The shell is never replaced by it, so what follows is reached.
+fn choice(host: &str, event: &str, program: Option<&str>) -> String {
+    let by_path = |program: &str| format!("elif test -x {program}; then {}; ", plain(program, host, event));
+    let by_path = program.map(by_path).unwrap_or_default();
+    format!("if command -v {PROGRAM} >/dev/null; then {}; {by_path}fi", plain(PROGRAM, host, event))
 }
 
 /// A path as a shell takes it inside a word in single quotes; none for one that no quotes make safe there.
@@ -49,6 +53,14 @@ pub fn is_hook(text: &str, host: &str, event: &str) -> bool {
         let after = text[at + words.len()..].chars().next();
         !after.is_some_and(|c| c.is_alphanumeric() || "-_.".contains(c)) && is_ours(last_word(&text[..at]))
     })
+}
+
+/// Whether a command differs from the wanted one in its program and in nothing else.
+pub fn is_alike(text: &str, wanted: &str, host: &str, event: &str) -> bool {
+    let program = |text: &str| programs(text, host, event).last().and_then(|program| worded(program));
+    let is_line = |text: &str| text == line(host, event, None) || text == line(host, event, program(text).as_deref());
+    let is_plain = |text: &str| program(text).is_some_and(|program| text == plain(&program, host, event));
+    is_line(text) && is_line(wanted) || is_plain(text) && is_plain(wanted)
 }
 
 /// The programs of ours that a command may start.
@@ -75,7 +87,11 @@ pub fn is_ours(program: &str) -> bool {
 mod tests {
     use super::*;
     use crate::install::ground::tests::{bare, program};
-    use std::{path::Path, process::Command};
+    use std::{
+        io::Write as _,
+        path::Path,
+        process::{Command, Stdio},
+    };
 
     fn at(user: &Path) -> String {
         hook(&bare(user, &|_| None), "claude", "SessionStart")
@@ -83,7 +99,7 @@ mod tests {
 
     #[test]
     fn b17_the_command_is_words_that_every_shell_takes_alike() {
-        insta::assert_snapshot!(at(Path::new("/home/ada")), @"/bin/sh -c 'command -v frith >/dev/null && exec frith hook SessionStart --host claude; test -x /home/ada/bin/frith && exec /home/ada/bin/frith hook SessionStart --host claude; exit 0'");
+        insta::assert_snapshot!(at(Path::new("/home/ada")), @"/bin/sh -c 'if command -v frith >/dev/null; then frith hook SessionStart --host claude; elif test -x /home/ada/bin/frith; then /home/ada/bin/frith hook SessionStart --host claude; fi; exit 0'");
         for user in ["/home/ada", "/home/ada lovelace", "/home/it's ada", "/home/$ada"] {
             let command = at(Path::new(user));
             let (before, inside) = command.split_once(" -c '").unwrap();
@@ -92,10 +108,48 @@ mod tests {
         }
     }
 
-    /// Runs a command as hosts do, with programs of ours that say which they are.
-    fn run(user: &Path, search: &Path) -> (i32, String) {
-        let done = Command::new("/bin/sh").arg("-c").arg(at(user)).env_clear().env("PATH", search).output().unwrap();
+    /// The shells of this machine that may run what is `/bin/sh` elsewhere.
+    fn shells() -> Vec<&'static str> {
+        let shells = ["/bin/sh", "/bin/dash", "/usr/bin/dash", "/bin/bash", "/usr/bin/bash"];
+        shells.into_iter().filter(|shell| Path::new(shell).exists()).collect()
+    }
+
+    /// Runs what hosts are given, with a word for it to read and programs of ours that say which they are.
+    fn run(mut command: Command, search: &Path) -> (i32, String) {
+        command.env_clear().env("PATH", search).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        // A command that reads nothing may be gone before.
+        let _ = child.stdin.take().unwrap().write_all(b"event\n");
+        let done = child.wait_with_output().unwrap();
         (done.status.code().unwrap(), String::from_utf8(done.stdout).unwrap())
+    }
+
+    /// The command for an event, handed to a shell by a host and run in another.
+    fn commands(user: &Path) -> Vec<Command> {
+        let given = |shell: &str| {
+            let mut command = Command::new(shell);
+            command.arg("-c").arg(at(user).replacen("/bin/sh", shell, 1));
+            command
+        };
+        shells().into_iter().map(given).collect()
+    }
+
+    /// The program for an event, run by each shell.
+    fn scripts(user: &Path) -> Vec<Command> {
+        let script = script(&bare(user, &|_| None), "cline", "TaskStart");
+        let file = user.parent().unwrap().join("TaskStart");
+        std::fs::write(&file, script).unwrap();
+        let given = |shell: &str| {
+            let mut command = Command::new(shell);
+            command.arg(&file);
+            command
+        };
+        shells().into_iter().map(given).collect()
+    }
+
+    fn put(path: &Path, text: &str) {
+        program(path);
+        std::fs::write(path, text).unwrap();
     }
 
     #[test]
@@ -103,15 +157,61 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let user = folder.path().join("a (b) c");
         let search = folder.path().join("search");
-        let put = |path: &Path, word: &str| {
-            program(path);
-            std::fs::write(path, format!("#!/bin/sh\necho {word} \"$@\"; exit 3\n")).unwrap();
-        };
-        assert_eq!(run(&user, &search), (0, String::new()));
-        put(&user.join("bin/frith"), "there");
-        assert_eq!(run(&user, &search).1, "there hook SessionStart --host claude\n");
-        put(&search.join("frith"), "named");
-        assert_eq!(run(&user, &search).1, "named hook SessionStart --host claude\n");
+        let says = |word: &str| format!("#!/bin/sh\nread -r line; echo {word} $line \"$@\"; exit 2\n");
+        let all = |expected: &str| commands(&user).into_iter().for_each(|it| assert_eq!(run(it, &search), (0, expected.to_owned())));
+        all("");
+        put(&user.join("bin/frith"), &says("there"));
+        all("there event hook SessionStart --host claude\n");
+        put(&search.join("frith"), &says("named"));
+        all("named event hook SessionStart --host claude\n");
+    }
+
+    #[test]
+    fn b18_a_hook_succeeds_whatever_becomes_of_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, name) in ["ada", "a (b) c", "it's \"ada\" & $x"].iter().enumerate() {
+            let user = folder.path().join(at.to_string()).join(name);
+            let search = folder.path().join("search").join(name);
+            for text in ["#!/bin/sh\nexit 2\n", "#!/no/such/shell\n", "\u{7f}ELF broken", "#!/bin/sh\nkill -9 $$\n"] {
+                for place in [user.join("bin/frith"), search.join("frith")] {
+                    put(&place, text);
+                    let all = commands(&user).into_iter().chain(scripts(&user));
+                    all.for_each(|it| assert_eq!(run(it, &search).0, 0, "{}: {text}", place.display()));
+                    std::fs::remove_file(&place).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_script_finds_a_program_whatever_its_path_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, name) in ["ada", "a (b) c", "it's \"ada\" & $x"].iter().enumerate() {
+            let user = folder.path().join(at.to_string()).join(name);
+            put(&user.join("bin/frith"), "#!/bin/sh\nread -r line; echo $line \"$@\"; exit 2\n");
+            for script in scripts(&user) {
+                assert_eq!(run(script, folder.path()), (0, "event hook TaskStart --host cline\n".to_owned()), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_command_that_somebody_changed_is_not_alike() {
+        let wanted = at(Path::new("/home/ada")).replace("SessionStart", "Stop");
+        let alike = |text: &str, wanted: &str| is_alike(text, wanted, "claude", "Stop");
+        for user in ["/home/ada", "/opt", "/home/ada lovelace", "/home/it's ada"] {
+            assert!(alike(&at(Path::new(user)).replace("SessionStart", "Stop"), &wanted), "{user}");
+        }
+        assert!(alike("\"/home/a b/frith\" hook Stop --host claude", "frith hook Stop --host claude"));
+        for text in [
+            &wanted.replace("exit 0", "exit 1"),
+            &format!("sleep 1; {wanted}"),
+            &format!("{wanted} | tee x"),
+            "frith hook Stop --host claude",
+        ] {
+            assert!(is_hook(text, "claude", "Stop") && !alike(text, &wanted), "{text}");
+        }
+        assert!(!alike("A=1 frith hook Stop --host claude", "frith hook Stop --host claude"));
     }
 
     #[test]

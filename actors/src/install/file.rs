@@ -56,8 +56,19 @@ pub struct Terms<'a> {
     pub now: Timestamp,
     /// How many backups are kept, this one among them; none is made where it is 0.
     pub backups: usize,
+    /// Whether the file is a program: one that is made may be run from its first moment.
+    pub is_program: bool,
+    /// Whether a file that is removed is backed up, since more than what its maker wrote goes with it.
+    pub keeps_removed: bool,
     /// Where a test ends the process.
     pub faults: &'a dyn Faults,
+}
+
+impl Terms<'_> {
+    /// The terms on which a configuration file is written where nothing else is said.
+    pub fn usual(now: Timestamp) -> Self {
+        Self { now, backups: BACKUPS, is_program: false, keeps_removed: false, faults: &NoFaults }
+    }
 }
 
 /// A file that was written.
@@ -148,7 +159,7 @@ pub fn look(path: &Path) -> Result<Seen, FileError> {
 /// # Errors
 /// As [`write_on`].
 pub fn write(seen: &Seen, text: Option<&str>, now: Timestamp) -> Result<Written, FileError> {
-    write_on(seen, text, Terms { now, backups: BACKUPS, faults: &NoFaults })
+    write_on(seen, text, Terms::usual(now))
 }
 
 /// Writes a file where it still is what was seen. No text removes it: only whoever made the file whole may ask for that.
@@ -174,7 +185,7 @@ pub fn write_on(seen: &Seen, text: Option<&str>, terms: Terms<'_>) -> Result<Wri
     }
     require_writable(&there)?;
     let written = match text {
-        None => fs::remove_file(&there.real).map(|()| None).map_err(FileError::io(&seen.path, "removed"))?,
+        None => removed(&there, terms)?,
         Some(text) => replaced(&there, text, terms)?,
     };
     // What was renamed is there; a power cut may still take it back, and then the file is as it was.
@@ -182,10 +193,32 @@ pub fn write_on(seen: &Seen, text: Option<&str>, terms: Terms<'_>) -> Result<Wri
     Ok(Written { backup: written })
 }
 
+/// Whether a file could be written or removed as it was seen, as far as that shows before it is tried.
+///
+/// # Errors
+/// It is read-only, or nothing may be made in the folder in which it lies or would be made.
+pub fn require_open(seen: &Seen) -> Result<(), FileError> {
+    require_writable(seen)?;
+    let folder = seen.real.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    let may = rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK);
+    may.map_err(|error| FileError::io(&seen.path, "written")(error.into()))
+}
+
 /// Takes away what a writer left beside a file that was ended before it could rename it.
 pub fn forget_begun(path: &Path) {
     // What cannot be taken away is of no use to anybody, and does no harm.
     let _ = real_path(path).map(|real| fs::remove_file(new_file(&real)));
+}
+
+/// Removes the file; answers with the backup, where one is wanted.
+fn removed(there: &Seen, terms: Terms<'_>) -> Result<Option<PathBuf>, FileError> {
+    let kept = if terms.keeps_removed { backed_up(there, terms) } else { Ok(None) };
+    let backup = kept.map_err(FileError::io(&there.path, "written"))?;
+    fs::remove_file(&there.real).map_err(FileError::io(&there.path, "removed"))?;
+    if backup.is_some() {
+        forget_old(&there.real, terms.backups);
+    }
+    Ok(backup)
 }
 
 /// Writes the text beside the file and renames it over it; answers with the backup.
@@ -208,7 +241,8 @@ fn replaced(there: &Seen, text: &str, terms: Terms<'_>) -> Result<Option<PathBuf
 }
 
 fn renamed_over(there: &Seen, new: &Path, text: &str, terms: Terms<'_>) -> Result<(), FileError> {
-    let kept = there.kept.unwrap_or(Kept { mode: 0o600, user: u32::MAX, group: u32::MAX });
+    let mode = if terms.is_program { 0o755 } else { 0o600 };
+    let kept = there.kept.unwrap_or(Kept { mode, user: u32::MAX, group: u32::MAX });
     written_new(new, text.as_bytes(), kept).map_err(FileError::io(&there.path, "written"))?;
     terms.faults.reached("install.beside");
     // The host itself takes no lock, and may have written while the disk was slow.
@@ -472,7 +506,7 @@ mod tests {
         let ours: Vec<_> = names.iter().filter(|name| name.starts_with("a.json.bak-2026")).map(|name| text(&home.path(name))).collect();
         assert_eq!(ours, ["4", "5", "6", "7", "8"]);
         assert!(theirs.iter().all(|name| names.contains(*name)));
-        let terms = Terms { now: at(9), backups: 0, faults: &NoFaults };
+        let terms = Terms { backups: 0, ..Terms::usual(at(9)) };
         assert_eq!(write_on(&look(&path).unwrap(), Some("10"), terms).unwrap().backup, None);
     }
 
@@ -591,13 +625,51 @@ mod tests {
             let (home, path) = Home::with("a.json", "one");
             let faults = EndsAt { path: &path, point, seen: Mutex::new(Vec::new()) };
             let seen = look(&path).unwrap();
-            let terms = Terms { now: at(0), backups: BACKUPS, faults: &faults };
+            let terms = Terms { faults: &faults, ..Terms::usual(at(0)) };
             assert!(catch_unwind(AssertUnwindSafe(|| write_on(&seen, Some("two"), terms))).is_err());
             assert_eq!(faults.seen.into_inner().unwrap_or_default().last(), Some(&(point, there.to_owned())));
             assert_eq!(text(&path), there);
             write(&look(&path).unwrap(), Some("three"), at(1)).unwrap();
             assert_eq!(text(&path), "three");
             assert!(home.names("").iter().all(|name| name == "a.json" || name.starts_with("a.json.bak-")), "{point}");
+        }
+    }
+
+    /// Tells the mode of what lies beside the file, and of the file.
+    struct Modes<'a> {
+        beside: &'a Path,
+        path: &'a Path,
+        seen: Mutex<Vec<u32>>,
+    }
+
+    impl Faults for Modes<'_> {
+        fn reached(&self, point: &'static str) {
+            match point {
+                "install.beside" => self.seen.lock().unwrap().push(mode(self.beside)),
+                "install.renamed" => self.seen.lock().unwrap().push(mode(self.path)),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_may_be_run_from_the_moment_it_has_its_name() {
+        let home = Home::new();
+        let (path, beside) = (home.path("TaskStart"), home.path(".TaskStart.frith-new"));
+        let faults = Modes { beside: &beside, path: &path, seen: Mutex::default() };
+        let terms = Terms { is_program: true, faults: &faults, ..Terms::usual(at(0)) };
+        write_on(&look(&path).unwrap(), Some("#!/bin/sh\n"), terms).unwrap();
+        assert_eq!(faults.seen.into_inner().unwrap(), [0o755, 0o755]);
+    }
+
+    #[test]
+    fn what_is_removed_lies_beside_where_that_is_wanted() {
+        for keeps_removed in [false, true] {
+            let (home, path) = Home::with("SKILL.md", "one");
+            let terms = Terms { keeps_removed, ..Terms::usual(at(0)) };
+            let backup = write_on(&look(&path).unwrap(), None, terms).unwrap().backup;
+            assert_eq!(backup.map(|it| text(&it)), keeps_removed.then(|| "one".to_owned()));
+            assert_eq!((path.exists(), home.names("").len()), (false, usize::from(keeps_removed)));
         }
     }
 
@@ -618,7 +690,7 @@ mod tests {
             let home = Home::new();
             let path = home.path("a.json");
             before.iter().for_each(|before| fs::write(&path, before).unwrap());
-            let terms = Terms { now: at(0), backups: BACKUPS, faults: &HostWrites(&path) };
+            let terms = Terms { faults: &HostWrites(&path), ..Terms::usual(at(0)) };
             let error = write_on(&look(&path).unwrap(), Some("two"), terms).unwrap_err();
             assert!(matches!(error, FileError::Changed { .. }), "{error}");
             assert_eq!((text(&path).as_str(), home.names("").len()), ("theirs", 1));

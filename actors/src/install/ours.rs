@@ -40,6 +40,13 @@ pub enum State {
     Doubled,
 }
 
+impl State {
+    /// Whether it is of ours and nobody changed it.
+    pub fn is_whole(self) -> bool {
+        matches!(self, Self::Current | Self::Stale | Self::Doubled)
+    }
+}
+
 /// Something of ours, with the way to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Place {
@@ -47,6 +54,8 @@ pub struct Place {
     pub at: Vec<Step>,
     /// What stands there.
     pub value: Value,
+    /// How it stands there by itself.
+    pub state: State,
 }
 
 /// What of one wanted thing stands in a file.
@@ -93,10 +102,10 @@ fn whole_file(text: Option<&str>, wanted: &str, what: &What, basis: &Basis<'_>) 
         Some(text) if text == wanted => State::Current,
         Some(text) if basis.is_as_recorded(what, &text.into()) => State::Stale,
         Some(text) if !is_marked(text, what, basis) => State::Foreign,
-        Some(_) if basis.recorded(what).is_some() => State::Edited,
-        Some(_) => State::Stale,
+        // Without a record nothing tells an earlier version's text from one that somebody changed.
+        Some(_) => State::Edited,
     };
-    let places = text.map(|text| Place { at: Vec::new(), value: text.into() }).into_iter();
+    let places = text.map(|text| Place { at: Vec::new(), value: text.into(), state }).into_iter();
     Standing { state, places: places.filter(|_| state != State::Foreign).collect() }
 }
 
@@ -117,7 +126,7 @@ fn single(there: Option<Value>, at: &[Step], wanted: &Value, what: &What, basis:
         }
         _ => State::Foreign,
     };
-    Standing { state, places: vec![Place { at: at.to_vec(), value: there }] }
+    Standing { state, places: vec![Place { at: at.to_vec(), value: there, state }] }
 }
 
 /// How something of ours stands that is not what is wanted: stale where nothing but the program differs and is gone.
@@ -175,7 +184,8 @@ fn serves(entry: &Value, host: &str) -> bool {
 fn hook(list: Option<&Value>, at: &[Step], wanted: &Value, event: &str, what: &What, basis: &Basis<'_>) -> Standing {
     let elements = list.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let is_ours = |text: &str| command::is_hook(text, basis.host, event);
-    let mut found: Vec<(State, Place)> = Vec::new();
+    let state = |there: &Value, wanted: &Value| hook_state(there, wanted, event, what, basis);
+    let mut found: Vec<Place> = Vec::new();
     for element in elements {
         let beside = |way: &[Step]| [at, &[item(element)], way].concat();
         let inner = element.get("hooks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -183,30 +193,30 @@ fn hook(list: Option<&Value>, at: &[Step], wanted: &Value, event: &str, what: &W
         if !ours.is_empty() && ours.len() < inner.len() {
             // Somebody put another hook into our group, or ours into theirs: only ours is ours.
             let wanted = wanted.get("hooks").and_then(|hooks| hooks.get(0)).unwrap_or(wanted);
-            found.extend(ours.into_iter().map(|it| {
-                let place = Place { at: beside(&[Step::Key("hooks".into()), item(it)]), value: it.clone() };
-                (hook_state(it, wanted, &is_ours, event, what, basis), place)
+            found.extend(ours.into_iter().map(|it| Place {
+                at: beside(&[Step::Key("hooks".into()), item(it)]),
+                value: it.clone(),
+                state: state(it, wanted),
             }));
         } else if has_text(element, &is_ours) {
-            let place = Place { at: beside(&[]), value: element.clone() };
-            found.push((hook_state(element, wanted, &is_ours, event, what, basis), place));
+            found.push(Place { at: beside(&[]), value: element.clone(), state: state(element, wanted) });
         }
     }
-    found.sort_by_key(|(state, _)| *state != State::Current);
+    found.sort_by_key(|place| place.state != State::Current);
     let state = match found.as_slice() {
         [] => State::Missing,
-        [(state, _)] => *state,
+        [place] => place.state,
         _ => State::Doubled,
     };
-    Standing { state, places: found.into_iter().map(|(_, place)| place).collect() }
+    Standing { state, places: found }
 }
 
-fn hook_state(there: &Value, wanted: &Value, is_ours: &dyn Fn(&str) -> bool, event: &str, what: &What, basis: &Basis<'_>) -> State {
+fn hook_state(there: &Value, wanted: &Value, event: &str, what: &What, basis: &Basis<'_>) -> State {
     if there == wanted {
         return State::Current;
     }
-    let same = |text: &str, wanted: &str| is_ours(text) && is_ours(wanted);
     let host = basis.host;
+    let same = |text: &str, wanted: &str| command::is_alike(text, wanted, host, event);
     of_ours(there, wanted, &same, &|text| command::programs(text, host, event), what, basis)
 }
 

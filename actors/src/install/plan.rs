@@ -1,6 +1,7 @@
 //! What is to be changed in one file, and why each change is made or not. Pure: a text and what is known of it in, a text
 //! out; nothing is read or written here.
 
+use frith_store::hosts::Format;
 use serde::Serialize;
 
 use crate::{
@@ -48,6 +49,8 @@ pub struct FilePlan {
     pub pieces: Vec<Piece>,
     /// Whether it is a program.
     pub is_program: bool,
+    /// Whether something goes that somebody changed.
+    pub loses_edit: bool,
 }
 
 /// Enters what is wanted. `replace`: also where somebody changed it.
@@ -55,10 +58,10 @@ pub struct FilePlan {
 /// # Errors
 /// The text is not of its format, or has no room for what is wanted.
 pub fn enter(text: Option<&str>, wanted: &[Wanted], basis: &Basis<'_>, replace: bool) -> Result<FilePlan, EditError> {
-    let mut plan = FilePlan { text: text.map(str::to_owned), acts: Vec::new(), pieces: basis.recorded.to_vec(), is_program: false };
+    let mut plan = FilePlan::new(text, basis);
     let outdated: Vec<_> = basis.recorded.iter().filter(|piece| wanted.iter().all(|it| it.what != piece.what)).cloned().collect();
     for piece in outdated.iter().rev() {
-        plan.take_recorded(piece, wanted, basis)?;
+        plan.take_recorded(piece, wanted, basis, replace)?;
     }
     for it in wanted {
         plan.enter_one(it, basis, replace)?;
@@ -66,15 +69,15 @@ pub fn enter(text: Option<&str>, wanted: &[Wanted], basis: &Basis<'_>, replace: 
     Ok(plan)
 }
 
-/// Takes out what was entered, then whatever else of ours could be there. `replace`: also what somebody changed that no
-/// record knows.
+/// Takes out what was entered, then whatever else of ours could be there. `replace`: also what somebody changed, which stays
+/// otherwise and stays recorded.
 ///
 /// # Errors
 /// The text is not of its format.
 pub fn take_out(text: Option<&str>, possible: &[Wanted], basis: &Basis<'_>, replace: bool) -> Result<FilePlan, EditError> {
-    let mut plan = FilePlan { text: text.map(str::to_owned), acts: Vec::new(), pieces: basis.recorded.to_vec(), is_program: false };
+    let mut plan = FilePlan::new(text, basis);
     for piece in basis.recorded.iter().rev() {
-        plan.take_recorded(piece, possible, basis)?;
+        plan.take_recorded(piece, possible, basis, replace)?;
     }
     let unrecorded = Basis { recorded: &[], ..*basis };
     for it in possible {
@@ -84,6 +87,11 @@ pub fn take_out(text: Option<&str>, possible: &[Wanted], basis: &Basis<'_>, repl
 }
 
 impl FilePlan {
+    fn new(text: Option<&str>, basis: &Basis<'_>) -> Self {
+        let (text, pieces) = (text.map(str::to_owned), basis.recorded.to_vec());
+        Self { text, acts: Vec::new(), pieces, is_program: false, loses_edit: false }
+    }
+
     fn enter_one(&mut self, wanted: &Wanted, basis: &Basis<'_>, replace: bool) -> Result<(), EditError> {
         let Standing { state, places } = standing(self.text.as_deref(), wanted, basis)?;
         let act = match state {
@@ -144,68 +152,102 @@ impl FilePlan {
         }
     }
 
-    fn take_recorded(&mut self, piece: &Piece, possible: &[Wanted], basis: &Basis<'_>) -> Result<(), EditError> {
-        self.pieces.retain(|it| it.what != piece.what);
+    fn take_recorded(&mut self, piece: &Piece, possible: &[Wanted], basis: &Basis<'_>, replace: bool) -> Result<(), EditError> {
         let wanted = possible.iter().find(|it| it.what == piece.what);
-        let Some(Form::Value { format, .. }) = wanted.map(|it| &it.form).or_else(|| any_value(possible)) else {
-            let is_ours = self.text.as_deref().is_some_and(|text| piece.value == text || text.contains(super::ours::MARK));
-            if is_ours {
-                self.text = None;
-                self.say(&piece.what, Act::Removed);
-            }
-            return Ok(());
+        let place = match wanted.map(|it| &it.form).or_else(|| any_value(possible)) {
+            Some(Form::Value { format, .. }) => self.recorded_value(piece, *format, wanted, basis)?.map(|place| (place, Some(*format))),
+            Some(Form::Whole { text, .. }) => self.recorded_whole(piece, Some(text)).map(|place| (place, None)),
+            None => self.recorded_whole(piece, None).map(|place| (place, None)),
         };
-        let format = *format;
-        let there = edit::read(format, self.text.as_deref(), &piece.at)?;
-        let at = match (&piece.what, there) {
-            (_, Some(there)) if there == piece.value => Some(piece.at.clone()),
-            // What is set beside hooks and was set otherwise since is somebody's.
-            (What::Setting(_), _) => None,
-            _ => self.changed_place(wanted, basis)?,
-        };
-        if let Some(at) = at {
-            self.text = edit::take(format, self.text.as_deref(), &at, piece.made)?;
-            self.say(&piece.what, Act::Removed);
+        let act = place.as_ref().map(|(place, _)| taken(place.state, replace));
+        // What stays as somebody changed it is still what was entered once, and goes as that when they say so.
+        if act != Some(Act::LeftEdited) {
+            self.pieces.retain(|it| it.what != piece.what);
         }
+        let (Some((place, format)), Some(act)) = (place, act) else { return Ok(()) };
+        if act == Act::Removed {
+            self.take(&place, format, piece.made)?;
+        }
+        self.say(&piece.what, act);
         Ok(())
     }
 
-    /// Where something stands that was entered and changed since, as long as it is ours.
-    fn changed_place(&self, wanted: Option<&Wanted>, basis: &Basis<'_>) -> Result<Option<Vec<Step>>, EditError> {
-        let Some(wanted) = wanted else { return Ok(None) };
-        let Standing { state, places } = standing(self.text.as_deref(), wanted, basis)?;
-        Ok(places.into_iter().next().filter(|_| state != State::Foreign).map(|place| place.at))
+    /// What stands in a file that was entered whole.
+    fn recorded_whole(&self, piece: &Piece, wanted: Option<&String>) -> Option<Place> {
+        let text = self.text.as_ref()?;
+        let state = match () {
+            () if piece.value == *text || wanted == Some(text) => State::Current,
+            () if text.contains(super::ours::MARK) => State::Edited,
+            () => State::Foreign,
+        };
+        Some(Place { at: Vec::new(), value: text.as_str().into(), state })
+    }
+
+    /// What stands where a value was entered, or where that was moved to.
+    fn recorded_value(
+        &self,
+        piece: &Piece,
+        format: Format,
+        wanted: Option<&Wanted>,
+        basis: &Basis<'_>,
+    ) -> Result<Option<Place>, EditError> {
+        let there = edit::read(format, self.text.as_deref(), &piece.at)?;
+        let place = |value, state| Place { at: piece.at.clone(), value, state };
+        Ok(match (&piece.what, there, wanted) {
+            (_, Some(there), _) if there == piece.value => Some(place(there, State::Current)),
+            // What is set beside hooks and was set otherwise since is somebody's.
+            (What::Setting(_), ..) => None,
+            (_, _, Some(wanted)) => standing(self.text.as_deref(), wanted, basis)?.places.into_iter().next(),
+            (_, there, None) => there.map(|there| place(there, State::Edited)),
+        })
     }
 
     fn take_unrecorded(&mut self, wanted: &Wanted, basis: &Basis<'_>, replace: bool) -> Result<(), EditError> {
         if matches!(wanted.what, What::Setting(_)) {
             return Ok(());
         }
-        let Standing { state, places } = standing(self.text.as_deref(), wanted, basis)?;
-        let act = match state {
-            State::Missing => return Ok(()),
-            State::Current | State::Stale | State::Doubled => Act::Removed,
-            State::Edited if replace => Act::Removed,
-            State::Edited => Act::LeftEdited,
-            State::Foreign => Act::LeftForeign,
+        let format = match &wanted.form {
+            Form::Whole { .. } => None,
+            Form::Value { format, .. } => Some(*format),
         };
-        if act == Act::Removed {
-            for place in &places {
-                self.text = match &wanted.form {
-                    Form::Whole { .. } => None,
-                    Form::Value { format, .. } => edit::take(*format, self.text.as_deref(), &place.at, 0)?,
-                };
-            }
+        let Standing { state, places } = standing(self.text.as_deref(), wanted, basis)?;
+        if state == State::Foreign {
+            self.say(&wanted.what, Act::LeftForeign);
         }
-        self.say(&wanted.what, act);
+        for place in places.iter().filter(|place| place.state != State::Foreign) {
+            let act = taken(place.state, replace);
+            if act == Act::Removed {
+                self.take(place, format, 0)?;
+            }
+            self.say(&wanted.what, act);
+        }
         Ok(())
     }
 
-    /// What becomes of a thing, told once: what was entered comes before what stands there besides.
+    /// Takes out what stands at a place: of a file without a format, all of it.
+    fn take(&mut self, place: &Place, format: Option<Format>, made: usize) -> Result<(), EditError> {
+        self.loses_edit |= place.state == State::Edited;
+        self.text = match format {
+            None => None,
+            Some(format) => edit::take(format, self.text.as_deref(), &place.at, made)?,
+        };
+        Ok(())
+    }
+
+    /// What becomes of a thing, each told once: what was entered comes before what stands there besides.
     fn say(&mut self, what: &What, act: Act) {
-        if self.acts.iter().all(|(told, _)| told != what) {
+        if self.acts.iter().all(|(told, how)| told != what || *how != act) {
             self.acts.push((what.clone(), act));
         }
+    }
+}
+
+/// What becomes of something that is there, when ours is taken out.
+fn taken(state: State, replace: bool) -> Act {
+    match state {
+        State::Foreign => Act::LeftForeign,
+        State::Edited if !replace => Act::LeftEdited,
+        _ => Act::Removed,
     }
 }
 

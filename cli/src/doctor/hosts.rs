@@ -40,6 +40,11 @@ fn one(ground: &Ground<'_>, host: &'static Host, state: HostState, heard: Option
     for fault in &state.faults {
         found.bad("hosts", format!("`{id}`: {fault}"), "mend the file; frith changes nothing in it before");
     }
+    let is_edited = state.in_state(Stands::Edited).next().is_some();
+    if state.installed == Some(false) && is_edited && state.parts.iter().all(|part| !part.state.is_whole()) {
+        let fact = format!("`{id}` was taken out, and {} changed by somebody was left", stand(&state, &[Stands::Edited]));
+        return found.add("hosts", State::Odd, fact, Some(format!("frith agents uninstall {id} --yes")));
+    }
     if state.installed == Some(false) {
         return found.add(
             "hosts",
@@ -59,7 +64,7 @@ fn one(ground: &Ground<'_>, host: &'static Host, state: HostState, heard: Option
     if !broken.is_empty() {
         return mend(ground, host, &state, &broken, fix, found);
     }
-    if state.in_state(Stands::Edited).next().is_some() {
+    if is_edited {
         let fact = format!("`{id}`: {} changed by somebody", stand(&state, &[Stands::Edited]));
         found.add("hosts", State::Odd, fact, Some(format!("frith agents install {id} --yes")));
     }

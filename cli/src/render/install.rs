@@ -9,11 +9,11 @@ use crate::install_main::{Done, Listed, WhyNot};
 
 /// What became of hosts.
 pub fn hosts_done(done: &Done, paper: &mut Paper) {
-    let whole: Vec<_> = done.hosts.iter().filter(|host| host.fault.is_none()).collect();
+    let whole = done.hosts.iter().filter(|host| host.fault.is_none());
     if paper.look.quiet {
-        return whole.iter().filter(|host| acts(host).any(Act::changes)).for_each(|host| paper.line(host.host));
+        return whole.filter(|host| host.is_changed()).for_each(|host| paper.line(host.host));
     }
-    for host in &whole {
+    for host in done.hosts.iter().filter(|host| host.fault.is_none() || host.is_changed()) {
         host_done(host, done, paper);
     }
     if done.hosts.is_empty() {
@@ -26,13 +26,10 @@ pub fn hosts_done(done: &Done, paper: &mut Paper) {
     passed_over(done, paper);
 }
 
-fn acts(host: &HostDone) -> impl Iterator<Item = Act> {
-    host.files.iter().flat_map(|file| &file.parts).map(|part| part.act)
-}
-
 fn host_done(host: &HostDone, done: &Done, paper: &mut Paper) {
-    let changed = acts(host).any(Act::changes);
-    let verb = match (done.taken_out, done.dry_run, changed) {
+    let verb = match (done.taken_out, done.dry_run, host.is_changed()) {
+        (false, ..) if host.fault.is_some() => "installed in part",
+        (true, ..) if host.fault.is_some() => "taken out in part",
         (false, false, true) => "installed",
         (true, false, true) => "taken out",
         (false, true, true) => "would be installed",

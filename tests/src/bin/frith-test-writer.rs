@@ -9,7 +9,7 @@ use std::{io::Write as _, path::Path};
 
 use frith_actors::{
     env::real::world::FaultAt,
-    install::file::{self, BACKUPS, FileError, Terms},
+    install::file::{self, FileError, Terms},
 };
 use frith_store::time::Timestamp;
 use frith_tests::texts;
@@ -48,5 +48,5 @@ fn add(path: &Path, line: &str) -> Result<(), FileError> {
 fn change(seen: &file::Seen, text: &str, second: u64) -> Result<(), FileError> {
     let faults = FaultAt(std::env::var("FRITH_FAULT").ok());
     let now = Timestamp::from_ms(i64::try_from(second).unwrap() * 1_000);
-    file::write_on(seen, Some(text), Terms { now, backups: BACKUPS, faults: &faults }).map(drop)
+    file::write_on(seen, Some(text), Terms { faults: &faults, ..Terms::usual(now) }).map(drop)
 }
