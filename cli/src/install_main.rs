@@ -3,9 +3,9 @@
 
 use std::{
     env,
+    os::unix::process::CommandExt as _,
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use frith_actors::{
@@ -23,11 +23,13 @@ use crate::{
     ask::Run,
     config, environment,
     failure::{Failure, Told},
-    service, start,
+    progress, service, start,
 };
 
-/// How long the versions of hosts are waited for; a slow one is not told.
-const VERSION_MOST: Duration = Duration::from_secs(4);
+/// For how many milliseconds the versions of hosts are waited for; a slow one is not told.
+const VERSION_MOST: i64 = 2_000;
+/// The most that a host may say to tell its version.
+const VERSION_BYTES: usize = 64 * 1024;
 
 /// What became of hosts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -110,7 +112,7 @@ pub fn install(run: &Run, args: &AgentsInstall) -> Result<Done, Failure> {
 /// A host is unknown; then nothing was written. What goes wrong with one host is in the answer.
 pub fn uninstall(run: &Run, args: &AgentsUninstall) -> Result<Done, Failure> {
     with_ground(run, |ground| {
-        let record = record::read(&ground.home);
+        let record = recorded(ground)?;
         let has_ours = |host: &&'static Host| {
             let state = install::look(ground, host, &record);
             state.has_any() || state.installed == Some(true) || !state.faults.is_empty() && state.installed.is_some()
@@ -127,7 +129,7 @@ pub fn uninstall(run: &Run, args: &AgentsUninstall) -> Result<Done, Failure> {
 /// The user's folder is not known.
 pub fn list(run: &Run, args: &AgentsList) -> Result<Listed, Failure> {
     with_ground(run, |ground| {
-        let record = record::read(&ground.home);
+        let record = recorded(ground)?;
         let all: Vec<_> = hosts::all().iter().map(|host| install::look(ground, host, &record)).collect();
         let is_shown = |state: &HostState| args.all || !state.found.is_empty() || state.has_any() || state.installed == Some(true);
         let (mut shown, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_shown);
@@ -222,37 +224,54 @@ fn all_here(ground: &Ground<'_>) -> (Vec<&'static Host>, Vec<PassedOver>) {
 fn carry_out(run: &Run, ground: &Ground<'_>, hosts: &[&'static Host], task: Task, dry_run: bool) -> Result<Vec<HostDone>, Failure> {
     let how = How { dry_run, replace: run.global.yes, standing_only: false };
     if dry_run {
-        let mut seen = record::look(&ground.home);
+        let mut seen = record::look(&ground.home).map_err(|error| no_record(ground, &error))?;
         return Ok(hosts.iter().map(|host| install::carry_out(ground, host, task, how, &mut seen)).collect());
     }
     if hosts.is_empty() {
         return Ok(Vec::new());
     }
     start::make_home(&ground.home)?;
-    let held = record::hold(&ground.home);
-    let mut held =
-        held.map_err(|error| Failure::Broken(Told::because(format!("`{}` cannot be written", ground.home.display()), &error)))?;
+    let mut held = record::hold(&ground.home).map_err(|error| no_record(ground, &error))?;
+    if let Some(aside) = &held.aside {
+        progress::say(&format!("warning: the record of what was entered was damaged; it is kept as `{}`", aside.display()));
+    }
     Ok(hosts.iter().map(|host| install::carry_out(ground, host, task, how, &mut held)).collect())
 }
 
-/// Asks the hosts that are commands for their versions, all at once.
+/// What was entered, as the record tells.
+///
+/// # Errors
+/// There may be a record, and it cannot be read.
+pub fn recorded(ground: &Ground<'_>) -> Result<record::Record, Failure> {
+    record::read(&ground.home).map_err(|error| no_record(ground, &error))
+}
+
+fn no_record(ground: &Ground<'_>, error: &std::io::Error) -> Failure {
+    let fact = format!("the record `{}` cannot be used", record::file(&ground.home).display());
+    Failure::Broken(Told::because(fact, error).hint("make it readable and writable; without it nothing is changed"))
+}
+
+/// Asks the hosts that are commands for their versions, all at once and within one time.
 fn tell_versions(states: &mut [HostState]) {
     let asked: Vec<_> =
         states.iter().map(|state| state.command.as_ref().filter(|_| state.version.is_none()).and_then(ask_version)).collect();
+    let until = environment::now().ms().saturating_add(VERSION_MOST);
     for (state, child) in states.iter_mut().zip(asked) {
-        if let Some(version) = child.and_then(read_version) {
+        if let Some(version) = child.and_then(|child| read_version(child, until)) {
             state.version = Some(version);
         }
     }
 }
 
 fn ask_version(command: &PathBuf) -> Option<Child> {
-    Command::new(command).arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()
+    // A group of its own, so that what it starts ends with it.
+    Command::new(command).process_group(0).arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()
 }
 
-fn read_version(mut child: Child) -> Option<String> {
-    let said = child.stdout.take().and_then(|pipe| start::read_within(pipe, VERSION_MOST));
-    // Whether it ends by itself does not matter once it has said all or too little.
+fn read_version(mut child: Child, until: i64) -> Option<String> {
+    let said = child.stdout.take().and_then(|pipe| start::read_until(pipe, until, VERSION_BYTES));
+    // Whether it ends by itself does not matter once it has said all, too little or too much.
+    let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(&child), rustix::process::Signal::KILL);
     let _ = child.kill();
     let _ = child.wait();
     version_in(&String::from_utf8_lossy(&said?))

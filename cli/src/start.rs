@@ -236,6 +236,28 @@ pub fn read_within(pipe: impl Read + AsFd, most: Duration) -> Option<Vec<u8>> {
     read_all(pipe, most, || {})
 }
 
+/// Everything that comes over a pipe until its end; none when that is not there at this time, is too much, or fails.
+pub fn read_until(mut pipe: impl Read + AsFd, until: i64, most: usize) -> Option<Vec<u8>> {
+    let mut said = Vec::new();
+    let mut chunk = [0; 4096];
+    while said.len() <= most {
+        let left = until.saturating_sub(environment::now().ms()).max(0);
+        if !is_readable(&pipe, Duration::from_millis(left.unsigned_abs())) {
+            if left == 0 {
+                return None;
+            }
+            continue;
+        }
+        match pipe.read(&mut chunk) {
+            Ok(0) => return Some(said),
+            Ok(count) => said.extend_from_slice(&chunk[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
 fn read_all(mut pipe: impl Read + AsFd, most: Duration, mut when_slow: impl FnMut()) -> Option<Vec<u8>> {
     let mut said = Vec::new();
     let mut chunk = [0; 4096];

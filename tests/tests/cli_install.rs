@@ -404,8 +404,13 @@ fn an_entry_that_somebody_changed_is_left_and_replaced_only_with_a_yes() {
         let out = frith(&sandbox, &["agents", "uninstall", "cursor"]).ok();
         assert_eq!(read(&path), text, "{}", out.transcript());
     }
+    let foreign = read(&path);
+    let run = frith(&sandbox, &["agents", "install", "cursor", "--yes"]).ok();
+    assert_eq!(read(&path), foreign, "what is somebody else's stays: {}", run.transcript());
+    fs::write(&path, edited).unwrap();
     let _ = frith(&sandbox, &["agents", "install", "cursor", "--yes"]).ok();
-    assert_eq!(json_of(&path)["mcpServers"]["frith"]["args"], json!(["mcp", "--host", "cursor"]));
+    let entry = &json_of(&path)["mcpServers"]["frith"];
+    assert_eq!((&entry["args"], entry.get("env")), (&json!(["mcp", "--host", "cursor"]), None));
 }
 
 #[test]

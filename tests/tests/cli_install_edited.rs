@@ -122,3 +122,24 @@ fn a_host_of_which_one_file_may_not_be_written_keeps_all_of_them() {
         let _ = frith(&sandbox, &["agents", "install", "claude"]).ok();
     }
 }
+
+#[test]
+fn a_host_that_talks_without_end_holds_nobody_up() {
+    let sandbox = with_claude();
+    write_program(&sandbox.root().join("bin/codex"), "#!/bin/sh\nwhile :; do echo on and on; done\n").unwrap();
+    write_program(&sandbox.root().join("bin/gemini"), "#!/bin/sh\nwhile printf x; do /bin/sleep 0.05; done\n").unwrap();
+    let listed = frith(&sandbox, &["agents", "list", "--json"]).ok().json();
+    let versions: Vec<_> = listed["hosts"].as_array().unwrap().iter().map(|it| (it["host"].as_str().unwrap(), &it["version"])).collect();
+    let of = |host: &str| versions.iter().find(|(id, _)| *id == host).unwrap().1;
+    assert_eq!((of("claude"), of("codex"), of("gemini")), (&json!("1.2.3"), &json!(null), &json!(null)));
+}
+
+#[test]
+fn a_record_that_is_damaged_is_put_aside_and_said() {
+    let sandbox = with_claude();
+    let _ = frith(&sandbox, &["agents", "install", "claude"]).ok();
+    fs::write(sandbox.home().join("installs.json"), "{\"hosts\": ").unwrap();
+    let run = frith(&sandbox, &["agents", "install", "claude"]).ok();
+    assert!(run.stderr.contains("damaged; it is kept as `"), "{}", run.transcript());
+    assert_eq!(read(&sandbox.home().join("installs.json.damaged")), "{\"hosts\": ");
+}

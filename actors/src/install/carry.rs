@@ -331,13 +331,13 @@ fn note_file(entered: &mut Entered, planned: &Planned) {
     }
 }
 
-/// Takes away what is left around a file that is gone: what a command wrote beside it that was killed, and the folders that
-/// were made for it.
+/// Takes away what is left around a file: what a command wrote beside it that was killed, and, when it is gone, the folders
+/// that were made for it.
 fn sweep(path: &Path, made: &BTreeSet<PathBuf>) {
+    file::forget_begun(path);
     if path.exists() {
         return;
     }
-    file::forget_begun(path);
     for folder in path.ancestors().skip(1).take_while(|folder| made.contains(*folder)) {
         // One in which something else stands stays, and goes with that if it is ours.
         let _ = fs::remove_dir(folder);

@@ -206,8 +206,13 @@ pub fn require_open(seen: &Seen) -> Result<(), FileError> {
 
 /// Takes away what a writer left beside a file that was ended before it could rename it.
 pub fn forget_begun(path: &Path) {
-    // What cannot be taken away is of no use to anybody, and does no harm.
-    let _ = real_path(path).map(|real| fs::remove_file(new_file(&real)));
+    let Ok(real) = real_path(path) else { return };
+    let (new, folder) = (new_file(&real), real.parent().unwrap_or(Path::new("/")));
+    // One of a writer that is not ended goes with it, or gets its name.
+    if let (true, Ok(_lock)) = (new.exists(), locked(folder, path)) {
+        // What cannot be taken away is of no use to anybody, and does no harm.
+        let _ = fs::remove_file(new);
+    }
 }
 
 /// Removes the file; answers with the backup, where one is wanted.

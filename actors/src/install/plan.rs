@@ -53,7 +53,7 @@ pub struct FilePlan {
     pub loses_edit: bool,
 }
 
-/// Enters what is wanted. `replace`: also where somebody changed it.
+/// Enters what is wanted. `replace`: also where somebody changed it. What is somebody else's is never replaced.
 ///
 /// # Errors
 /// The text is not of its format, or has no room for what is wanted.
@@ -98,7 +98,7 @@ impl FilePlan {
             State::Current => Act::Unchanged,
             State::Missing => Act::Added,
             State::Stale | State::Doubled => Act::Replaced,
-            State::Edited | State::Foreign if replace && !matches!(wanted.what, What::Setting(_)) => Act::Replaced,
+            State::Edited if replace => Act::Replaced,
             State::Edited => Act::LeftEdited,
             State::Foreign => Act::LeftForeign,
         };

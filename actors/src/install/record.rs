@@ -78,6 +78,8 @@ pub struct Held {
     pub record: Record,
     /// What the file says.
     saved: Record,
+    /// Where one that was damaged was put, in the place of which this one is.
+    pub aside: Option<PathBuf>,
     file: PathBuf,
     // The lock ends with it.
     _lock: Option<File>,
@@ -88,21 +90,37 @@ pub fn file(home: &Path) -> PathBuf {
     home.join("installs.json")
 }
 
-/// What was entered; nothing where there is no record, or none that can be read.
-pub fn read(home: &Path) -> Record {
-    fs::read(file(home)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+/// What was entered; nothing where there is no record, or a damaged one.
+///
+/// # Errors
+/// There may be one, and it cannot be read.
+pub fn read(home: &Path) -> io::Result<Record> {
+    Ok(whole(home)?.unwrap_or_default())
+}
+
+/// The record; none when it is damaged.
+fn whole(home: &Path) -> io::Result<Option<Record>> {
+    match fs::read(file(home)) {
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(Record::default())),
+        Err(error) => Err(error),
+    }
 }
 
 /// The record of a home as it is, for one who only looks.
-pub fn look(home: &Path) -> Held {
-    let record = read(home);
-    Held { saved: record.clone(), record, file: file(home), _lock: None }
-}
-
-/// Waits until no other command changes the record, and reads it.
 ///
 /// # Errors
-/// The home cannot be written.
+/// As [`read`].
+pub fn look(home: &Path) -> io::Result<Held> {
+    let record = read(home)?;
+    Ok(Held { saved: record.clone(), record, aside: None, file: file(home), _lock: None })
+}
+
+/// Waits until no other command changes the record, and reads it. A damaged one, which may still tell somebody what was in
+/// it, is put aside.
+///
+/// # Errors
+/// The home cannot be written, or the record cannot be read.
 pub fn hold(home: &Path) -> io::Result<Held> {
     let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(home.join("installs.lock"))?;
     while let Err(error) = flock(&lock, FlockOperation::LockExclusive) {
@@ -110,8 +128,14 @@ pub fn hold(home: &Path) -> io::Result<Held> {
             return Err(error.into());
         }
     }
-    let record = read(home);
-    Ok(Held { saved: record.clone(), record, file: file(home), _lock: Some(lock) })
+    let (record, aside) = match whole(home)? {
+        Some(record) => (record, None),
+        None => (Record::default(), Some(home.join("installs.json.damaged"))),
+    };
+    if let Some(aside) = &aside {
+        fs::rename(file(home), aside)?;
+    }
+    Ok(Held { saved: record.clone(), record, aside, file: file(home), _lock: Some(lock) })
 }
 
 impl Held {
@@ -123,7 +147,6 @@ impl Held {
         if self.record == self.saved {
             return Ok(());
         }
-        self.set_damaged_aside();
         let folder = self.file.parent().unwrap_or(Path::new("/"));
         let begun = folder.join("installs.json.new");
         let mut text = serde_json::to_vec_pretty(&self.record)?;
@@ -134,15 +157,6 @@ impl Held {
         fs::rename(&begun, &self.file)?;
         self.saved = self.record.clone();
         File::open(folder)?.sync_all()
-    }
-
-    /// Keeps a record that cannot be read, which may still tell somebody what was in it.
-    fn set_damaged_aside(&self) {
-        let is_damaged = fs::read(&self.file).is_ok_and(|bytes| serde_json::from_slice::<Record>(&bytes).is_err());
-        if is_damaged {
-            // One that cannot be kept is of no use to anybody.
-            let _ = fs::rename(&self.file, self.file.with_extension("json.damaged"));
-        }
     }
 }
 
@@ -203,19 +217,27 @@ mod tests {
         let entered = Entered { installed: true, since: Timestamp::from_ms(0), files: vec![file] };
         held.record.hosts.insert("claude".into(), entered);
         held.save().unwrap();
-        assert_eq!(read(home.path()), held.record);
+        assert_eq!(read(home.path()).unwrap(), held.record);
+    }
+
+    #[test]
+    fn one_that_cannot_be_read_is_not_taken_for_none() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(file(home.path())).unwrap();
+        assert!(read(home.path()).is_err() && look(home.path()).is_err() && hold(home.path()).is_err());
+        assert!(file(home.path()).is_dir());
     }
 
     #[test]
     fn one_that_is_lost_or_damaged_is_none_and_a_damaged_one_is_kept() {
         let home = tempfile::tempdir().unwrap();
-        assert_eq!(read(home.path()), Record::default());
+        assert_eq!(read(home.path()).unwrap(), Record::default());
         fs::write(file(home.path()), "{\"hosts\": ").unwrap();
         let mut held = hold(home.path()).unwrap();
         assert_eq!(held.record, Record::default());
         held.record.folders.insert("/u/a".into());
         held.save().unwrap();
-        assert_eq!(fs::read_to_string(home.path().join("installs.json.damaged")).unwrap(), "{\"hosts\": ");
-        assert_eq!(read(home.path()), held.record);
+        assert_eq!(fs::read_to_string(held.aside.as_ref().unwrap()).unwrap(), "{\"hosts\": ");
+        assert_eq!(read(home.path()).unwrap(), held.record);
     }
 }

@@ -14,7 +14,7 @@ use crate::{ask::Run, install_main, start};
 /// Looks at the hosts that have something of ours, or had.
 pub fn examine(run: &Run, fix: bool, found: &mut Findings) {
     let looked = install_main::with_ground(run, |ground| {
-        let record = record::read(&ground.home);
+        let record = install_main::recorded(ground)?;
         let states = hosts::all().iter().map(|host| (*host, install::look(ground, host, &record)));
         let ours: Vec<_> = states.filter(|(_, state)| state.has_any() || state.installed == Some(true)).collect();
         let heard = if ours.is_empty() { None } else { heard_of(run) };

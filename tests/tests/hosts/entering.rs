@@ -68,7 +68,7 @@ fn entry(host: &Host, hooks: &Hooks, shape: EntryShape, event: &HookEvent) -> St
         EntryShape::Tables => table(""),
         EntryShape::NamedTables => table(&format!("name = \"frith-{name}\"\n")),
         EntryShape::Flat => within(&way(hooks), name, &format!("{{\"command\": \"{command}\"{}}}", json_timeout(hooks)), ""),
-        EntryShape::Scripts => format!("#!/bin/sh\nexec {command}"),
+        EntryShape::Scripts => format!("#!/bin/sh\n{command}\nexit 0"),
     }
 }
 
