@@ -20,23 +20,23 @@ const LINE_ENDS: [char; 10] = ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}',
 /// A message in its frame, without a line end behind it.
 pub fn frame(letter: &Letter) -> String {
     let number = letter.id.short();
-    let mut framed = format!("[frith message {number}] {}\n{SENTENCE}\n", header(letter));
-    for line in lines(&letter.text) {
-        framed.push_str(QUOTE);
-        framed.push_str(&drawable(line, true));
-        framed.push('\n');
-    }
-    framed.push_str(&format!("[end of message {number}]"));
-    framed
+    let header = format!("[frith message {number}] {}\n{SENTENCE}\n", header(letter));
+    format!("{header}{}[end of message {number}]", quoted(&letter.text))
+}
+
+/// The text of an attachment with who attached it, as a model is shown it: what it says is no instruction either.
+pub fn attached(by: &By, attachment: &str, text: &str) -> String {
+    let header = format!("[frith attachment] `{}` from {}\n{SENTENCE}\n", name(attachment), whom(by));
+    format!("{header}{}[end of attachment]", quoted(text))
+}
+
+/// A text each of whose lines is marked.
+fn quoted(text: &str) -> String {
+    lines(text).flat_map(|line| [QUOTE.to_owned(), drawable(line, true), "\n".to_owned()]).collect()
 }
 
 fn header(letter: &Letter) -> String {
-    let from = match &letter.from {
-        By::Agent(agent) => format!("agent {}", agent.short()),
-        By::Person(user) => format!("user {}", name(user)),
-        By::Node => "node".to_owned(),
-    };
-    let mut header = format!("from {from} ({}) on {} at {}", name(&letter.host), name(&letter.machine), letter.sent);
+    let mut header = format!("from {} ({}) on {} at {}", whom(&letter.from), name(&letter.host), name(&letter.machine), letter.sent);
     if let Some(task) = letter.task {
         header.push_str(&format!(", about task {}", task.short()));
     }
@@ -44,6 +44,14 @@ fn header(letter: &Letter) -> String {
         header.push_str(&format!(", passed on from {}, which ended", agent.short()));
     }
     header
+}
+
+fn whom(by: &By) -> String {
+    match by {
+        By::Agent(agent) => format!("agent {}", agent.short()),
+        By::Person(user) => format!("user {}", name(user)),
+        By::Node => "node".to_owned(),
+    }
 }
 
 /// The lines of a text, whatever ends them; a line end at the end is followed by an empty line.

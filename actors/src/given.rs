@@ -171,8 +171,11 @@ pub async fn give(ctx: &Ctx, place: &Place, agent: AgentId, folder: &Path, file:
         return Ok(());
     }
     ctx.env.faults.reached("given.recorded");
-    let (files, at, file, made_folder) = (ctx.env.host_files.clone(), folder.to_owned(), step.given.file().to_owned(), step.made_folder);
-    let written = blocking(&ctx.env.blocking, move || write(&*files, &at, &file, text.as_deref(), made_folder));
+    let (files, at, given, made_folder) = (ctx.env.host_files.clone(), folder.to_owned(), step.given.clone(), step.made_folder);
+    let written = blocking(&ctx.env.blocking, move || {
+        keep_out_of_git(&*files, &at, &given)?;
+        write(&*files, &at, given.file(), text.as_deref(), made_folder)
+    });
     if written.await.map_err(Failed::from_work)?.map_err(|error| refuse(error.into()))? {
         step.made_folder = true;
         record(ctx, &step).await?;
@@ -190,11 +193,23 @@ struct Planned {
 
 /// Answers whether a folder was made for the file.
 fn write(files: &dyn HostFiles, folder: &Path, file: &str, text: Option<&str>, and_folder: bool) -> io::Result<bool> {
-    let Some(text) = text else { return files.remove(folder, file, and_folder).map(|()| false) };
-    if let Err(error) = files.keep_out_of_git(folder, file) {
-        tracing::warn!(folder = %folder.display(), file, %error, "git may show a file that frith writes for an agent");
+    match text {
+        Some(text) => files.write(folder, file, text),
+        None => files.remove(folder, file, and_folder).map(|()| false),
     }
-    files.write(folder, file, text)
+}
+
+/// Has git pass over a file before it is written. A fork's entry that came into a commit would make others speak for the fork:
+/// where git cannot be told, it is not written.
+fn keep_out_of_git(files: &dyn HostFiles, folder: &Path, given: &GivenFile) -> io::Result<()> {
+    match files.keep_out_of_git(folder, given.file()) {
+        Err(error) if matches!(given, GivenFile::Entry { .. }) => Err(error),
+        Err(error) => {
+            tracing::warn!(folder = %folder.display(), file = given.file(), %error, "git may show a file that frith writes for an agent");
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
 }
 
 async fn record(ctx: &Ctx, step: &GivenStep) -> Result<(), Failed> {

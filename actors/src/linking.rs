@@ -75,10 +75,10 @@ pub async fn link(ctx: &Ctx, peer: Option<u32>, wanted: &Wanted<'_>) -> Result<F
         launched: sight.launched,
         session: sight.session,
         claimed: claims.agent.as_deref(),
-        registers: row == AgentRow::Environment && session.is_some() && !sight.is_session_elsewhere,
+        registers: row == AgentRow::Environment && session.is_some() && !sight.is_session_elsewhere && sight.beside.is_empty(),
         is_hookless: row == AgentRow::Mcp,
         beside: &sight.beside,
-        line: &sight.line,
+        line: &sight.line[..sight.own],
         folder: whereabouts.folder.as_ref(),
         candidates: &sight.candidates,
     };
@@ -108,6 +108,8 @@ fn own_session(host: &str) -> HostSession {
 struct Sight {
     itself: ProcessRef,
     line: Vec<Above>,
+    /// How many of those above it may stand for it: what is below an agent of another host is below that one, whoever else is above.
+    own: usize,
     launched: Option<AgentId>,
     session: Option<AgentId>,
     /// Whether the session that the environment names runs in another process.
@@ -135,6 +137,8 @@ impl Sight {
         let is_elsewhere = |process: &ProcessRef| line.iter().all(|above| above.process != *process) && *process != facts.process;
         let elsewhere = named.as_ref().and_then(|member| member.sighting.process.as_ref()).filter(|process| is_elsewhere(process));
         let bound = bound(host, &line, &facts.process).clone();
+        let is_anothers = |above: &Above| members.iter().any(|it| it.is_main() && it.host != host && it.is_process(&above.process));
+        let own = line.iter().position(is_anothers).unwrap_or(line.len());
         let is_beside =
             |member: &&Arc<Member>| member.is_main() && member.is_process(&bound) && member.session.as_ref() != Some(&own_session(host));
         let beside = members.iter().filter(is_beside).map(|member| member.id).collect();
@@ -148,6 +152,7 @@ impl Sight {
             candidates,
             itself: facts.process,
             line,
+            own,
         })
     }
 

@@ -112,7 +112,7 @@ pub enum Command {
     Hook(Hook),
     /// Run by a host as its MCP server: gives its agent frith's tools.
     #[command(
-        long_about = "Give the agent of a host the tools of frith: the Model Context Protocol over standard input and output.\n\nA host starts this by itself and ends it. Who the agent is follows from the processes above this one, never from what the entry or its environment says; `--place` only keeps an entry that a repository carries along from speaking for another place.",
+        long_about = "Give the agent of a host the tools of frith: the Model Context Protocol over standard input and output.\n\nA host starts this by itself and ends it. Who the agent is follows from the processes above this one; what the environment says only chooses among those that are as near. `--place` only keeps an entry that a repository carries along from speaking for another place.",
         after_help = "Example, as it is entered into the settings of a host (`docs/hosts.md` has the file and the shape for each):\n  \"frith\": {\"command\": \"frith\", \"args\": [\"mcp\", \"--host\", \"claude\"]}\n\nwhich runs `frith mcp --host claude`."
     )]
     Mcp(Mcp),

@@ -10,7 +10,10 @@ use std::{
 use frith_actors::{
     api::{Operation, Request},
     call::{CalledBy, Claims, Envelope, Failed, FromNode, Server, ToNode},
-    env::world::{Blocking, Purpose, Random, blocking},
+    env::{
+        real::stopwatch::Stopwatch,
+        world::{Blocking, Purpose, Random, blocking},
+    },
     local::{LocalError, client::Connection},
 };
 use frith_store::{
@@ -69,13 +72,11 @@ impl Asker {
     pub async fn ask(&self, operation: Operation, by: Option<CalledBy>) -> Result<Answered, Failed> {
         let envelope = self.envelope(operation, by);
         let reach = Arc::clone(&self.reach);
-        let asked = blocking(&self.blocking, move || exchange(&*reach, &envelope));
+        let watch = Stopwatch::start();
+        let asked = blocking(&self.blocking, move || exchange(&*reach, &envelope, &watch));
         match tokio::time::timeout(LONGEST, asked).await {
             Ok(answered) => answered.map_err(Failed::from_work)?,
-            Err(_) => Err(Failed::Broken {
-                facts: vec![format!("the node has not answered within {} seconds, and goes on with it", LONGEST.as_secs())],
-                hint: Some("look what came of it before you call this again".to_owned()),
-            }),
+            Err(_) => Err(too_long()),
         }
     }
 
@@ -85,9 +86,10 @@ impl Asker {
     /// As [`Asker::ask`], and that no node runs.
     pub async fn look<R: Request>(&self, request: R) -> Result<R::Reply, Failed> {
         let (envelope, reach) = (self.envelope(request.into(), None), Arc::clone(&self.reach));
+        let watch = Stopwatch::start();
         let asked = blocking(&self.blocking, move || {
             let none = || Failed::Broken { facts: vec!["no node runs".to_owned()], hint: None };
-            once(reach.running()?.ok_or_else(none)?, envelope).map_err(unanswered)?
+            once(reach.running()?.ok_or_else(none)?, envelope, &watch).map_err(unanswered)?
         });
         let answered = asked.await.map_err(Failed::from_work)??;
         read::<R>(&answered)
@@ -115,18 +117,19 @@ impl Asker {
 }
 
 /// A node that ended before it answered is asked once more, or the one that follows it: a call sent again is the same call.
-fn exchange(reach: &dyn Reach, envelope: &Envelope) -> Result<Answered, Failed> {
-    match once(reach.started()?, envelope.clone()) {
-        Err(LocalError::Lost) => once(reach.started()?, envelope.clone()),
+fn exchange(reach: &dyn Reach, envelope: &Envelope, watch: &Stopwatch) -> Result<Answered, Failed> {
+    match once(reach.started()?, envelope.clone(), watch) {
+        Err(LocalError::Lost) => once(reach.started()?, envelope.clone(), watch),
         answered => answered,
     }
     .map_err(unanswered)?
 }
 
-fn once(mut connection: Connection, envelope: Envelope) -> Result<Result<Answered, Failed>, LocalError> {
+/// Nobody waits any more once a call took too long: its connection and its thread are free then, however long the node works on.
+fn once(mut connection: Connection, envelope: Envelope, watch: &Stopwatch) -> Result<Result<Answered, Failed>, LocalError> {
     connection.call(envelope)?;
     loop {
-        match connection.read()? {
+        match connection.read_until(|| watch.left_of(LONGEST).is_zero())? {
             FromNode::Answer(answer) => return Ok(answer.map(|reply| Answered { reply, connection })),
             // A model is not told of progress.
             FromNode::Progress(_) => {}
@@ -135,7 +138,17 @@ fn once(mut connection: Connection, envelope: Envelope) -> Result<Result<Answere
     }
 }
 
+fn too_long() -> Failed {
+    Failed::Broken {
+        facts: vec![format!("the node has not answered within {} seconds, and goes on with it", LONGEST.as_secs())],
+        hint: Some("look what came of it before you call this again".to_owned()),
+    }
+}
+
 fn unanswered(error: LocalError) -> Failed {
+    if matches!(error, LocalError::Interrupted) {
+        return too_long();
+    }
     let facts = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source()).map(ToString::to_string);
     Failed::Broken { facts: facts.collect(), hint: error.hint() }
 }

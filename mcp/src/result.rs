@@ -13,10 +13,10 @@ use crate::words::in_tools;
 /// The key under which a refusal's code and data stand, for programs.
 const REFUSAL_KEY: &str = "frith/refusal";
 
-/// The answer to a tool.
-pub fn answered(info: &OperationInfo, reply: Value) -> CallToolResult {
+/// The answer to a tool. `sends`: the messages in it are those that the agent itself has sent.
+pub fn answered(info: &OperationInfo, reply: Value, sends: bool) -> CallToolResult {
     let text = match info.name {
-        Inbox::NAME => letters(&reply),
+        Inbox::NAME => letters(&reply, sends),
         _ => compact(&reply).to_string(),
     };
     with_structure(vec![ContentBlock::text(text)], reply)
@@ -29,9 +29,14 @@ pub fn with_structure(content: Vec<ContentBlock>, reply: Value) -> CallToolResul
     result
 }
 
-/// Messages in their frames, as they are pushed.
-fn letters(reply: &Value) -> String {
-    let frames = reply["messages"].as_array().into_iter().flatten().filter_map(|letter| letter["framed"].as_str().map(str::to_owned));
+/// Messages in their frames, as they are pushed; those that the agent sent with what became of each.
+fn letters(reply: &Value, sends: bool) -> String {
+    let word = |letter: &Value, name: &str| letter[name].as_str().unwrap_or_default().to_owned();
+    let told = |letter: &Value| match sends {
+        true => format!("to {}, {}: {}", word(letter, "recipient"), word(letter, "state"), Value::from(word(letter, "text"))),
+        false => word(letter, "framed"),
+    };
+    let frames = reply["messages"].as_array().into_iter().flatten().map(told);
     let more = reply["more"].as_u64().filter(|more| *more > 0).map(|more| format!("… and {more} more"));
     let text = frames.chain(more).collect::<Vec<_>>().join("\n");
     if text.is_empty() { "no messages".to_owned() } else { text }
@@ -39,12 +44,19 @@ fn letters(reply: &Value) -> String {
 
 /// What there is, without what there is not: a model learns nothing from a field that is null or a list that is empty.
 fn compact(value: &Value) -> Value {
+    let Value::Object(fields) = value else { return within(value) };
+    // A list that was asked for is told also when nothing is in it.
+    let there = fields.iter().map(|(name, field)| (name.clone(), within(field))).filter(|(_, field)| !field.is_null());
+    Value::Object(there.collect())
+}
+
+fn within(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let there = fields.iter().map(|(name, field)| (name.clone(), compact(field))).filter(|(_, field)| !is_nothing(field));
+            let there = fields.iter().map(|(name, field)| (name.clone(), within(field))).filter(|(_, field)| !is_nothing(field));
             Value::Object(there.collect())
         }
-        Value::Array(items) => items.iter().map(compact).collect(),
+        Value::Array(items) => items.iter().map(within).collect(),
         other => other.clone(),
     }
 }
@@ -94,14 +106,16 @@ mod tests {
 
     #[test]
     fn a_model_is_not_told_what_there_is_not() {
-        let reply = json!({ "task": { "id": 1, "holder": null, "done": false }, "thread": [], "slots": [null] });
-        assert_eq!(compact(&reply).to_string(), r#"{"task":{"id":1,"done":false},"slots":[null]}"#);
+        let reply = json!({ "task": { "id": 1, "holder": null, "done": false, "attachments": [] }, "thread": [], "slots": [null] });
+        assert_eq!(compact(&reply).to_string(), r#"{"task":{"id":1,"done":false},"thread":[],"slots":[null]}"#);
     }
 
     #[test]
     fn messages_are_read_in_their_frames() {
         let reply = json!({ "messages": [{ "framed": "[one]\n> a" }, { "framed": "[two]\n> b" }], "more": 3 });
-        assert_eq!(letters(&reply), "[one]\n> a\n[two]\n> b\n… and 3 more");
-        assert_eq!(letters(&json!({ "messages": [], "more": 0 })), "no messages");
+        assert_eq!(letters(&reply, false), "[one]\n> a\n[two]\n> b\n… and 3 more");
+        assert_eq!(letters(&json!({ "messages": [], "more": 0 }), true), "no messages");
+        let sent = json!({ "messages": [{ "recipient": "3fa92b1c", "state": "read", "text": "a\nb", "framed": "[x]" }], "more": 0 });
+        assert_eq!(letters(&sent, true), "to 3fa92b1c, read: \"a\\nb\"");
     }
 }

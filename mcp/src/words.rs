@@ -35,15 +35,16 @@ fn tool_of(command: &str) -> String {
     let Some((known, tool)) = TOOLS_OF_COMMANDS.iter().find(|(known, _)| starts_with_words(command, known)) else {
         return command.to_owned();
     };
-    let rest: Vec<&str> = command[known.len()..].split_whitespace().filter(|word| *word != "--all").collect();
+    let rest: Vec<&str> = command[known.len()..].split_whitespace().collect();
     let place = rest.iter().position(|word| *word == "-w");
     // The place that is meant is the agent's own.
     let is_place = |at: usize| place.is_some_and(|place| at == place || at == place + 1);
     let words: Vec<&str> = rest.iter().enumerate().filter(|(at, _)| !is_place(*at)).map(|(_, word)| *word).collect();
-    if words.iter().any(|word| word.starts_with('-')) {
-        return command.to_owned();
+    match words.as_slice() {
+        [flag] if *flag == "--all" => format!("{tool}` with `all"),
+        words if words.iter().any(|word| word.starts_with('-')) => command.to_owned(),
+        words => [&[*tool][..], words].concat().join(" "),
     }
-    [&[*tool][..], &words].concat().join(" ")
 }
 
 /// `all-live` as `allLive`.
@@ -66,7 +67,7 @@ mod tests {
         let told = in_tools("add one: `frith task add -w app <title>`");
         assert_eq!(told, "add one: `task_create <title>`");
         assert_eq!(in_tools("leave it out and say `--all-live`"), "leave it out and say `allLive`");
-        assert_eq!(in_tools("`frith agents sessions --all` shows them"), "`agents_list` shows them");
+        assert_eq!(in_tools("`frith agents sessions --all` shows them"), "`agents_list` with `all` shows them");
         assert_eq!(in_tools("finish it: `frith task status 0627dbc4 completed`"), "finish it: `task_update_status 0627dbc4 completed`");
     }
 

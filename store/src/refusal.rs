@@ -449,7 +449,7 @@ pub enum Refusal {
     #[error("`FRITH_AGENT_ID` is `{given}`, and this process belongs to no such agent")]
     OtherAgent { given: String },
     /// Several agents work where the caller is.
-    #[error("{} are where this process is, and nothing tells which of them it works for: {}", count(agents.len(), "agent"), short_ids(agents))]
+    #[error("{} {} where this process is, and nothing tells which of them it works for: {}", count(agents.len(), "agent"), if agents.len() == 1 { "is" } else { "are" }, short_ids(agents))]
     SeveralAgents { agents: Vec<AgentId> },
     /// No agent can be told for the caller.
     #[error("not linked to an agent session: no session of `{host}` that frith knows of is near this process")]

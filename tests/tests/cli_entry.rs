@@ -74,6 +74,19 @@ fn a_forks_agent_finds_the_entry_of_its_fork_in_its_folder_and_nothing_of_it_sta
 }
 
 #[test]
+fn an_entry_that_git_cannot_be_told_to_pass_over_is_not_written() {
+    let sandbox = Sandbox::new();
+    kinds(&sandbox);
+    let (repo, _) = fork(&sandbox, &[]);
+    let exclude = repo.join(".git/info/exclude");
+    let _ = fs::remove_file(&exclude);
+    fs::create_dir_all(&exclude).unwrap();
+    let refused = sandbox.frith(["agents", "launch", "side", "--kind", "claude"]).ends_with(2).stderr;
+    assert!(refused.contains(".mcp.json"), "{refused}");
+    assert!(!folder(&sandbox).join(".mcp.json").exists());
+}
+
+#[test]
 fn an_agents_token_is_in_its_environment_and_nowhere_else() {
     let sandbox = Sandbox::new();
     kinds(&sandbox);

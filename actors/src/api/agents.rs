@@ -303,7 +303,7 @@ pub struct StatusSet {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(
-    description = "Send a message to another agent, of whatever host, session or machine, or to a person. Unlike a message between sub-agents it waits, also for one that is idle, until it is read."
+    description = "Send a message to another agent, of whatever host, session or machine, or to a person. Unlike one between sub-agents the message is kept, also for an agent that is idle, until it is read; the call does not wait."
 )]
 pub struct Send {
     /// To whom: an agent's id, a place by name or id (whoever works there, now or next), or a person as `user@machine`. A sub-agent

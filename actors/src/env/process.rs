@@ -155,12 +155,19 @@ pub enum Life {
 pub const AGENT_VARIABLE: &str = "FRITH_AGENT_ID";
 
 /// An environment entry that a launched agent's processes carry and others do not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct EnvMark {
     /// The variable's name.
     pub name: OsString,
     /// Its value.
     pub value: OsString,
+}
+
+/// Its value may be a secret, which no log is told.
+impl std::fmt::Debug for EnvMark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EnvMark").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// The variable that carries the secret of a launched agent to its processes.

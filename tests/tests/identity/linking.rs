@@ -105,6 +105,32 @@ async fn a_server_beside_a_session_in_its_folder_does_not_speak_for_it() {
 }
 
 #[tokio::test]
+async fn what_runs_below_an_agent_is_never_linked_past_it() {
+    let world = World::new().await;
+    let (one, other) = (world.folder("one"), world.folder("other"));
+    // Both hosts stand below an editor, which the hooks of both keep.
+    world.processes.start(90, PERSON, "an-editor");
+    for (pid, session, host, folder) in [(100, "s", "claude", &one), (200, "t", "codex", &other)] {
+        world.processes.start(pid, 90, "the-host");
+        world.processes.start(pid + 1, pid, "frith");
+        let told = frith_actors::api::agents::Event { host: host.into(), ..event(EventClass::Start, session, folder) };
+        let _ = world.hook(pid + 1, told).await;
+    }
+    world.processes.start(202, 200, "bash");
+    world.processes.start(203, 202, "frith");
+    for folder in [&one, &other] {
+        let refused = world.link(203, "claude", folder, claims(None, &[])).await.unwrap_err();
+        assert!(matches!(refused, Refusal::OutsideSessions { .. } | Refusal::NotLinked { .. }), "{refused:?}");
+    }
+    let refused = world.link(203, "grok", &other, claims(None, &[("grok", "made-up")])).await.unwrap_err();
+    assert!(matches!(refused, Refusal::OutsideSessions { .. } | Refusal::NotLinked { .. }), "{refused:?}");
+    assert_eq!(world.agents(true).await.agents.len(), 2, "no second agent of that process");
+    world.processes.start(102, 100, "frith");
+    let linked = world.link(102, "claude", &one, claims(None, &[])).await.unwrap();
+    assert_eq!(linked.session.unwrap().id.as_deref(), Some("s"));
+}
+
+#[tokio::test]
 async fn c02_the_variable_chooses_among_the_sessions_that_a_server_is_below() {
     let world = World::new().await;
     let folder = world.folder("app");

@@ -173,20 +173,17 @@ fn a_sub_agents_call_is_its_own_where_the_host_tells_so() {
         let who = client.call_with(meta, "whoami", json!({})).structured_content.unwrap();
         (who["id"].clone(), who["parent"].clone(), !who["standsForSubAgents"].as_bool().unwrap())
     };
-    let sub = wait_for("the call of a sub-agent is known as its own", || {
-        let _ = host.hook("PreToolUse", tool_use("toolu_sub", Some("a4aabd0895ea10501"))).ok();
-        let (id, parent, exact) = as_told("toolu_sub");
-        (parent == main.as_str() && exact).then_some(id)
-    });
-    wait_for("the main agent's call is known as its own", || {
-        let _ = host.hook("PreToolUse", tool_use("toolu_main", None)).ok();
-        (as_told("toolu_main") == (json!(main), json!(null), true)).then_some(())
-    });
+    let _ = host.hook("PreToolUse", tool_use("toolu_sub", Some("a4aabd0895ea10501"))).ok();
+    let (sub, parent, is_exact) = as_told("toolu_sub");
+    assert_eq!((parent, is_exact), (json!(main), true));
+    assert_ne!(sub, json!(main));
+    let _ = host.hook("PreToolUse", tool_use("toolu_main", None)).ok();
+    assert_eq!(as_told("toolu_main"), (json!(main), json!(null), true));
     assert_eq!(as_told("toolu_unheard"), (json!(main), json!(null), false), "it counts as the main agent's, and says so");
-    let other = Host::begun(&sandbox, "claude", &repo).connect(CLAUDE, &[]);
-    let other = Client::over(other);
-    let spoofed = other.call_with(json!({ "claudecode/toolUseId": "toolu_sub" }), "whoami", json!({})).structured_content;
-    assert_ne!(spoofed.map(|who| who["id"].clone()), Some(sub), "the call of another session is nobody's here");
+    let mut other = Host::begun(&sandbox, "claude", &repo);
+    let others = Client::over(other.connect(CLAUDE, &[]));
+    let spoofed = others.call_with(json!({ "claudecode/toolUseId": "toolu_sub" }), "whoami", json!({})).structured_content.unwrap();
+    assert_eq!(spoofed["id"], other.id(), "the call of another session is nobody's here");
 }
 
 #[test]
