@@ -104,6 +104,19 @@ enum GivingFault {
 }
 
 impl GivingFault {
+    fn failed(self, place: &Place, file: PathText, is_entry: bool) -> Failed {
+        match self {
+            Self::Io(fault) if is_entry => Failed::Broken {
+                facts: vec![
+                    format!("the entry for frith's tools cannot be written to `{file}`, or git cannot be told to pass over it"),
+                    fault.to_string(),
+                ],
+                hint: Some("make room for it: `frith doctor` looks at the disk".to_owned()),
+            },
+            fault => fault.refusal(place, file).into(),
+        }
+    }
+
     fn refusal(self, place: &Place, file: PathText) -> Refusal {
         match self {
             Self::Entries(fault) => {
@@ -126,7 +139,8 @@ pub async fn require_room(ctx: &Ctx, place: &Place, folder: &Path, file: &GivenF
         with(&wanted, before.as_deref()).map(|_| ())
     });
     let looked = looked.await.map_err(Failed::from_work)?;
-    Ok(looked.map_err(|fault| fault.refusal(place, PathText::from(folder.join(file.file()).as_path())))?)
+    let is_entry = matches!(file, GivenFile::Entry { .. });
+    looked.map_err(|fault| fault.failed(place, PathText::from(folder.join(file.file()).as_path()), is_entry))
 }
 
 /// The file with what is given; none when there is nothing to give and no file.
@@ -150,7 +164,8 @@ fn with(file: &GivenFile, before: Option<&str>) -> Result<Option<String>, Giving
 /// The refusal that names the file and what is wrong with it.
 pub async fn give(ctx: &Ctx, place: &Place, agent: AgentId, folder: &Path, file: GivenFile) -> Result<(), Failed> {
     let path = PathText::from(folder.join(file.file()).as_path());
-    let refuse = |fault: GivingFault| Failed::from(fault.refusal(place, path.clone()));
+    let is_entry = matches!(file, GivenFile::Entry { .. });
+    let refuse = |fault: GivingFault| fault.failed(place, path.clone(), is_entry);
     let key = GivenStep::key(agent, &file);
     let earlier = ctx.db.read(move |view| Ok(view.step(&key)?)).await?.and_then(|bytes| read_step(&bytes));
     let (files, at, wanted) = (ctx.env.host_files.clone(), folder.to_owned(), file);

@@ -14,7 +14,7 @@ use std::{
 
 use frith_actors::{
     api::{
-        Operation,
+        Operation, OperationInfo,
         agents::{Link, Offer, Offers},
     },
     call::{CalledBy, Claims, Failed},
@@ -47,7 +47,7 @@ use serde_json::{Map, Value};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    call::{Asker, Handing, Reach},
+    call::{Asker, Handing, Reach, told_apart},
     files, result, skills,
     tools::{self, Shown},
     transport::ToHost,
@@ -271,7 +271,7 @@ impl ServerHandler for AgentServer {
     }
 
     async fn call_tool(&self, params: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
-        let (by, request) = (self.called_by(&context.meta), context.id.to_string());
+        let (by, request) = (self.called_by(&context.meta), told_apart(&context.id));
         // In a task of its own, so that a fault of ours is an answer too.
         let call = self.clone().call(params.name.into_owned(), params.arguments.unwrap_or_default(), by, request.clone());
         let answered = tokio::spawn(call).await;
@@ -308,7 +308,7 @@ impl ServerHandler for AgentServer {
 
     async fn on_cancelled(&self, params: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
         if let Some(request) = params.request_id {
-            self.0.handing.end(&request.to_string(), false);
+            self.0.handing.end(&told_apart(&request), false);
         }
     }
 }

@@ -20,6 +20,7 @@ use frith_store::{
     id::{CallId, PlaceId},
     text::PathText,
 };
+use rmcp::model::RequestId;
 
 /// The longest that a call may take: some hosts give up after a minute, whatever they are told.
 pub const LONGEST: Duration = Duration::from_secs(45);
@@ -157,6 +158,11 @@ fn read<R: Request>(answered: &Answered) -> Result<R::Reply, Failed> {
     postcard::from_bytes(&answered.reply).map_err(|error| Failed::broken_by("the node's reply cannot be read", &error))
 }
 
+/// What tells one request of a host from the others: the number 7 and the text "7" are two.
+pub fn told_apart(request: &RequestId) -> String {
+    format!("{request:?}")
+}
+
 /// Connections whose answers are on their way to the host, by the host's ids of its requests.
 #[derive(Clone, Default)]
 pub struct Handing(Arc<Mutex<BTreeMap<String, Connection>>>);
@@ -183,9 +189,8 @@ impl Handing {
 
 #[cfg(test)]
 mod tests {
-    use frith_actors::{api::agents::Whoami, env::real::world::SystemRandom};
-
     use super::*;
+    use frith_actors::{api::agents::Whoami, env::real::world::SystemRandom};
 
     /// Work that is never done.
     struct Never(Mutex<Vec<Box<dyn FnOnce() + Send>>>);

@@ -11,7 +11,7 @@ use rmcp::{
 };
 use tokio::io::Stdin;
 
-use crate::call::Handing;
+use crate::call::{Handing, told_apart};
 
 /// Standard input and the host's end of what was standard output.
 pub struct ToHost {
@@ -32,8 +32,8 @@ impl Transport<RoleServer> for ToHost {
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let answers = match &message {
-            JsonRpcMessage::Response(response) => Some(response.id.to_string()),
-            JsonRpcMessage::Error(error) => error.id.as_ref().map(ToString::to_string),
+            JsonRpcMessage::Response(response) => Some(told_apart(&response.id)),
+            JsonRpcMessage::Error(error) => error.id.as_ref().map(told_apart),
             _ => None,
         };
         let (sending, handing, blocking) = (self.lines.send(message), self.handing.clone(), Arc::clone(&self.blocking));

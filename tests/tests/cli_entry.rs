@@ -80,9 +80,9 @@ fn an_entry_that_git_cannot_be_told_to_pass_over_is_not_written() {
     let (repo, _) = fork(&sandbox, &[]);
     let exclude = repo.join(".git/info/exclude");
     let _ = fs::remove_file(&exclude);
-    fs::create_dir_all(&exclude).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &exclude).unwrap();
     let refused = sandbox.frith(["agents", "launch", "side", "--kind", "claude"]).ends_with(2).stderr;
-    assert!(refused.contains(".mcp.json"), "{refused}");
+    assert!(refused.contains("the entry for frith's tools cannot be written to"), "{refused}");
     assert!(!folder(&sandbox).join(".mcp.json").exists());
 }
 

@@ -121,7 +121,8 @@ fn an_attachment_is_shown_told_or_put_where_it_can_be_read() {
     let block = |result: &CallToolResult| serde_json::to_value(&result.content[0]).unwrap();
     let image = block(&get("shot.png"));
     assert_eq!((image["type"].as_str(), image["mimeType"].as_str()), (Some("image"), Some("image/png")));
-    assert_eq!(text(&get("log.txt")), "all is well\n");
+    let told = text(&get("log.txt"));
+    assert!(told.starts_with("[frith attachment] `log.txt` from user ada\n") && told.contains("\n> all is well\n"), "{told}");
     let file = get("core.bin").structured_content.unwrap()["file"].as_str().unwrap().to_owned();
     assert_eq!(fs::read(file).unwrap(), large);
 }

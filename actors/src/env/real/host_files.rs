@@ -66,17 +66,18 @@ impl HostFiles for Disk {
         let Some((repository, path)) = in_repository(folder, file)? else { return Ok(()) };
         let line = format!("/{}", escaped(&path.to_string_lossy()));
         let list = repository.common_dir().join("info/exclude");
-        let known = match fs::read_to_string(&list) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        // Bytes, since paths of others in it may be of any encoding.
+        let known = match fs::read(&list) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read?,
         };
-        if known.lines().any(|known| known == line) {
+        if known.split(|byte| *byte == b'\n').any(|known| known == line.as_bytes()) {
             return Ok(());
         }
         if let Some(above) = list.parent() {
             fs::create_dir_all(above)?;
         }
-        let gap = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
+        let gap = if known.is_empty() || known.ends_with(b"\n") { "" } else { "\n" };
         OpenOptions::new().create(true).append(true).open(list)?.write_all(format!("{gap}{line}\n").as_bytes())
     }
 }
