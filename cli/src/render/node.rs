@@ -165,7 +165,7 @@ pub fn quickstart(reply: &Quickstarted, paper: &mut Paper) {
         paper.line(format!("  {command}"));
     }
     paper.gap();
-    paper.line("An agent that you start yourself joins through its hooks: docs/hosts.md");
+    paper.line("An agent that you start yourself joins through its hooks: frith agents install --all");
     if reply.kinds.is_empty() {
         paper.gap();
         paper.line("Any command can be an agent: frith config set launch.<name>.command '[\"<your agent command>\"]'");
