@@ -285,6 +285,12 @@ fn files_lie_where_the_hosts_own_variables_say() {
     let elsewhere = sandbox.root().join("elsewhere");
     let _ = call(&sandbox, &["agents", "install", "codex"]).env("CODEX_HOME", &elsewhere).run().ok();
     assert!(elsewhere.join("config.toml").exists() && elsewhere.join("hooks.json").exists() && !sandbox.root().join(".codex").exists());
+    let listed = frith(&sandbox, &["agents", "list", "--json"]).ok().json();
+    let codex = listed["hosts"].as_array().unwrap().iter().find(|host| host["host"] == "codex").unwrap();
+    let there = elsewhere.to_str().unwrap();
+    let stands = |part: &Value| part["state"] == "current";
+    assert!(codex["parts"].as_array().unwrap().iter().all(stands), "what was entered is looked for where it was: {codex:#}");
+    assert!(codex["parts"][0]["file"].as_str().unwrap().starts_with(there), "{codex:#}");
     // What was entered there is taken out there, also when the variable is not set any more.
     let _ = frith(&sandbox, &["agents", "uninstall", "codex"]).ok();
     assert!(!elsewhere.exists());

@@ -101,6 +101,20 @@ fn what_somebody_changed_is_not_written_over_when_the_record_is_lost() {
 }
 
 #[test]
+fn what_stands_in_the_place_of_frith_s_is_left_and_the_doctor_says_what_is_missing_for_it() {
+    let sandbox = with_claude();
+    let path = sandbox.root().join(".claude.json");
+    let foreign = "{\"mcpServers\": {\"frith\": {\"command\": \"own\"}}}\n";
+    fs::write(&path, foreign).unwrap();
+    let _ = frith(&sandbox, &["agents", "install", "claude", "--yes"]).ok();
+    assert_eq!(read(&path), foreign);
+    let told = frith(&sandbox, &["doctor"]).stdout;
+    assert!(told.contains("what stands in the place of the entry is somebody else's, and frith's is not entered"), "{told}");
+    let _ = frith(&sandbox, &["agents", "uninstall", "claude"]).ok();
+    assert_eq!(read(&path), foreign);
+}
+
+#[test]
 fn a_host_of_which_one_file_may_not_be_written_keeps_all_of_them() {
     let sandbox = with_claude();
     let settings = sandbox.root().join(".claude/settings.json");

@@ -1,6 +1,6 @@
 //! How hosts stand on this machine: found or not, and what of ours is in their files. It only looks.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use frith_store::{hosts::Host, text::PathText};
 use serde::Serialize;
@@ -93,7 +93,10 @@ pub fn look(ground: &Ground<'_>, host: &'static Host, record: &Record) -> HostSt
         unverified: host.unverified,
         command: found.variants.iter().find_map(|variant| variant.command.clone()),
     };
-    for (it, is_due) in due(ground, host, &found) {
+    let due = due(ground, host, &found);
+    let own: BTreeSet<PathBuf> = due.iter().map(|(it, _)| it.file.clone()).collect();
+    for (it, is_due) in due {
+        let it = where_entered(it, host, record, &own);
         match part(ground, host, &it, record) {
             Ok(State::Missing | State::Foreign) if !is_due => {}
             Ok(stands) => state.parts.push(Part { what: it.what, file: it.file.as_path().into(), state: stands }),
@@ -110,6 +113,15 @@ fn due(ground: &Ground<'_>, host: &Host, found: &Found) -> Vec<(Wanted, bool)> {
     let is_due = |it: &Wanted| wanted.iter().any(|other| other.what == it.what && other.file == it.file);
     let others: Vec<_> = wanted::possible(ground, host).into_iter().filter(|it| !is_due(it)).collect();
     wanted.into_iter().map(|it| (it, true)).chain(others.into_iter().map(|it| (it, false))).collect()
+}
+
+/// The same where it was entered: a variable that moved the host's files then may not be set now.
+fn where_entered(it: Wanted, host: &Host, record: &Record, own: &BTreeSet<PathBuf>) -> Wanted {
+    let entered = record.hosts.get(host.id).filter(|entered| entered.file(&it.file).is_none());
+    let files = entered.map_or(&[][..], |entered| &entered.files).iter().filter(|file| !own.contains(file.file.as_path()));
+    let moved = files.into_iter().find(|file| file.pieces.iter().any(|piece| piece.what == it.what));
+    let file = moved.map(|moved| moved.file.as_path().to_owned());
+    Wanted { file: file.unwrap_or_else(|| it.file.clone()), ..it }
 }
 
 fn part(ground: &Ground<'_>, host: &Host, wanted: &Wanted, record: &Record) -> Result<State, String> {

@@ -68,6 +68,14 @@ fn one(ground: &Ground<'_>, host: &'static Host, state: HostState, heard: Option
         let fact = format!("`{id}`: {} changed by somebody", stand(&state, &[Stands::Edited]));
         found.add("hosts", State::Odd, fact, Some(format!("frith agents install {id} --yes")));
     }
+    if state.in_state(Stands::Foreign).next().is_some() {
+        let fact = format!(
+            "`{id}`: what stands in the place of {} is somebody else's, and frith's is not entered",
+            stand(&state, &[Stands::Foreign])
+        );
+        let mend = format!("rename that or take it out, then frith agents install {id}");
+        found.add("hosts", State::Odd, fact, Some(mend));
+    }
     whole(host, &state, heard, found);
 }
 
