@@ -38,7 +38,8 @@ fn number(file: &Path) -> u64 {
 fn others(file: &Path) -> BTreeSet<String> {
     let names = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let (backups, others): (BTreeSet<_>, BTreeSet<_>) = names.partition(|name| name.contains(".bak-"));
-    assert!(backups.len() <= 6, "{backups:?}");
+    // Five stay, and each of two writers in a row that were cut off before they looked leaves one more.
+    assert!(backups.len() <= 7, "{backups:?}");
     for backup in &backups {
         number(&file.with_file_name(backup));
     }
