@@ -4,7 +4,7 @@
 //! Pure: it writes nothing. An entry names the program, the host and the place, and never a secret.
 
 use frith_store::{
-    hosts::{self, Entry, Key, Value as Field},
+    hosts::{self, Entry, Key},
     id::PlaceId,
     refusal::Refusal,
     text::PathText,
@@ -13,12 +13,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     env::folders::ProjectFile,
+    install::{ground::PROGRAM, wanted::value_of},
     kinds::{EntryWithoutFile, Kind, filled},
     permission::GivenFile,
 };
-
-/// Our own name, as it stands in configurations of hosts.
-const OWN: &str = "frith";
 
 /// What a launch is given so that its agent has frith's tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,26 +70,16 @@ pub fn entry_given(telling: &Telling<'_>, variable: impl Fn(&str) -> Option<Stri
 
 /// What the entry says: a launched agent finds the program by its path, whatever its own `PATH` has.
 fn said(entry: &Entry, telling: &Telling<'_>) -> Map<String, Value> {
-    let arguments = ["mcp", "--host", telling.name, "--place", &telling.place.to_string()].map(str::to_owned);
-    let value = |field: &Field| match field {
-        Field::Program => telling.program.into(),
-        Field::Arguments => arguments.to_vec().into(),
-        Field::CommandLine => [&[telling.program.to_owned()], &arguments[..]].concat().into(),
-        Field::Own => OWN.into(),
-        Field::Text(text) => (*text).into(),
-        Field::Number(number) => (*number).into(),
-        Field::Flag(flag) => (*flag).into(),
-        Field::List(texts) => texts.to_vec().into(),
-        Field::EmptyTable => Map::new().into(),
-    };
-    entry.fields.iter().map(|(name, field)| ((*name).to_owned(), value(field))).collect()
+    let place = telling.place.to_string();
+    let arguments = ["mcp", "--host", telling.name, "--place", &place];
+    entry.fields.iter().map(|(name, field)| ((*name).to_owned(), value_of(field, telling.program, &arguments))).collect()
 }
 
 /// The keys that lead to the entry; none where it is an element of a list.
 fn keys(entry: &Entry) -> Option<Vec<&'static str>> {
     let key = |key: &Key| match key {
         Key::Name(name) => Some(*name),
-        Key::Own => Some(OWN),
+        Key::Own => Some(PROGRAM),
         Key::Event | Key::List(_) | Key::Named(_) => None,
     };
     entry.at.iter().map(key).collect()

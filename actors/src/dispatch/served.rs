@@ -41,8 +41,8 @@ impl Node {
         }
     }
 
-    /// What the processes above a server say of it, where that is an agent of its own host; else whom it is linked to. What an
-    /// entry has put into its environment names nobody.
+    /// What the processes above a server say of it, where that is an agent of its own host; else whom it is linked to. What its
+    /// environment says only chooses among agents that are as near.
     async fn main_agent(
         &self,
         peer: Option<u32>,

@@ -222,13 +222,13 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        super::{Match, proof, put, read, take},
+        super::{
+            Match,
+            proof::{self, keys},
+            put, read, take,
+        },
         *,
     };
-
-    fn keys(keys: &[&str]) -> Vec<Step> {
-        keys.iter().map(|key| Step::Key((*key).to_owned())).collect()
-    }
 
     fn entry() -> Value {
         json!({"command": "frith", "args": ["mcp"]})

@@ -9,6 +9,16 @@ use super::{EditError, Match, Step, layout::line_start, put, read, take};
 /// Keys, also odd ones.
 pub const KEYS: &[&str] = &["frith", "mcpServers", "amp.mcpServers", "a", "b c", "ü", "say \"hi\"", "back\\slash", "", "1", "true", "-"];
 
+/// A path of these keys.
+pub fn keys(keys: &[&str]) -> Vec<Step> {
+    keys.iter().map(|key| Step::Key((*key).to_owned())).collect()
+}
+
+/// The path to our element of the list that these keys lead to.
+pub fn element(keys_to_it: &[&str]) -> Vec<Step> {
+    [keys(keys_to_it), vec![Step::Item(Match::Field { key: "name".into(), is: "frith".into() })]].concat()
+}
+
 /// A path of keys, short ones more often, now and then to an element.
 pub fn path() -> impl Strategy<Value = Vec<Step>> {
     let key = proptest::sample::select(KEYS).prop_map(|key| Step::Key(key.to_owned()));

@@ -234,17 +234,13 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        super::{Match, proof, put, read, take},
+        super::{
+            Match,
+            proof::{self, element, keys},
+            put, read, take,
+        },
         *,
     };
-
-    fn keys(keys: &[&str]) -> Vec<Step> {
-        keys.iter().map(|key| Step::Key((*key).to_owned())).collect()
-    }
-
-    fn element(keys_to_it: &[&str]) -> Vec<Step> {
-        [keys(keys_to_it), vec![Step::Item(Match::Field { key: "name".into(), is: "frith".into() })]].concat()
-    }
 
     fn entry() -> Value {
         json!({"enabled": true, "name": "frith", "args": ["mcp", "--host"], "timeout": 300, "description": "", "envs": {}})

@@ -97,7 +97,8 @@ fn entries(ground: &Ground<'_>, host: &Host, variant: OfFile<'_>) -> Vec<Wanted>
         let by_name = variant.from_shell && !file.for_application && ground.is_named();
         let program = if by_name { PROGRAM.to_owned() } else { ground.program.to_string_lossy().into_owned() };
         let fields = entry.fields.iter().filter(|(key, _)| !(file.for_application && *key == "type"));
-        let value = fields.map(|(key, field)| ((*key).to_owned(), value_of(field, &program, host.id))).collect::<Map<_, _>>();
+        let value =
+            fields.map(|(key, field)| ((*key).to_owned(), value_of(field, &program, &["mcp", "--host", host.id]))).collect::<Map<_, _>>();
         let form = Form::Value { format, at: steps(entry.at, None), value: value.into() };
         all.push(Wanted { what: What::Entry, file: path, form });
     }
@@ -109,12 +110,12 @@ fn skill(ground: &Ground<'_>, host: &Host) -> Option<Wanted> {
     Some(Wanted { what: What::Skill, file: skill::file(ground, host)?, form })
 }
 
-fn value_of(field: &Field, program: &str, host: &str) -> Value {
-    let arguments = ["mcp", "--host", host];
+/// What a field of an entry says, for a program and the arguments that make it serve.
+pub fn value_of(field: &Field, program: &str, arguments: &[&str]) -> Value {
     match field {
         Field::Program => program.into(),
         Field::Arguments => json!(arguments),
-        Field::CommandLine => json!([&[program], arguments.as_slice()].concat()),
+        Field::CommandLine => json!([&[program], arguments].concat()),
         Field::Own => PROGRAM.into(),
         Field::Text(text) => (*text).into(),
         Field::Number(number) => (*number).into(),
