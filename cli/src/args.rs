@@ -272,11 +272,13 @@ pub enum Agents {
     Inbox(agents::Inbox),
     /// Enter frith into hosts: its server, its hooks and its skill, into their own files.
     #[command(
-        after_help = "Example:\n  frith agents install claude,codex\n  frith agents install --all --dry-run\n\nNothing else in a file is touched, and a file that is changed is kept beside it as `<file>.bak-<time>`. What you changed\nyourself stays as it is, unless you say `--yes`. `frith agents uninstall` gives the files back as they were."
+        after_help = "Example:\n  frith agents install claude,codex\n  frith agents install --all --dry-run\n  frith agents install cursor,kilo --project\n\nNothing else in a file is touched, and a file that is changed is kept beside it as `<file>.bak-<time>`. What you changed\nyourself stays as it is, unless you say `--yes`. `frith agents uninstall` gives the files back as they were.\n\n`--project` enters one command into a file of the repository: `frith worktree adopt`, found on the search path of whoever\nruns it, for nothing of this machine belongs into a file that is committed. No backup is made there: git is the undo. Windsurf\nand Devin read the same entry, so one is enough for both, and what is taken out for one is taken out for both."
     )]
     Install(AgentsInstall),
     /// Take frith out of hosts: their files are as they were before.
-    #[command(after_help = "Example:\n  frith agents uninstall claude\n  frith agents uninstall --all --dry-run")]
+    #[command(
+        after_help = "Example:\n  frith agents uninstall claude\n  frith agents uninstall --all --dry-run\n  frith agents uninstall cursor,kilo --project"
+    )]
     Uninstall(AgentsUninstall),
     /// List hosts: which are here, in which version, and how what was entered stands.
     #[command(visible_alias = "ls", after_help = "Example:\n  frith agents list\n  frith agents list --all --json")]

@@ -32,7 +32,7 @@ use crate::{
     ask::Run,
     attach, attachments, config, confirm, doctor, environment,
     failure::{Failure, Told},
-    hook_main, install_main, log, mcp_main, node_main, pages, progress, quickstart,
+    hook_main, install_main, install_project, log, mcp_main, node_main, pages, progress, quickstart,
     render::{self, Look, Paper},
     restore, service_main, skill_folder, start, status,
     viewing::Outcome,
@@ -312,11 +312,19 @@ fn agents(run: &Run, verb: Agents) -> Done {
         Agents::Inbox(request) => inbox(run, request),
         Agents::Install(args) => {
             require_person(run, "install into hosts")?;
-            hosts_done(run, &install_main::install(run, &args)?)
+            let done = match args.project {
+                true => install_project::install(run, &args),
+                false => install_main::install(run, &args),
+            };
+            hosts_done(run, &done?)
         }
         Agents::Uninstall(args) => {
             require_person(run, "take frith out of hosts")?;
-            hosts_done(run, &install_main::uninstall(run, &args)?)
+            let done = match args.project {
+                true => install_project::uninstall(run, &args),
+                false => install_main::uninstall(run, &args),
+            };
+            hosts_done(run, &done?)
         }
         Agents::List(args) => show(run, &install_main::list(run, &args)?, render::hosts),
     }

@@ -96,9 +96,6 @@ impl Done {
 /// # Errors
 /// A host is unknown, not here or takes nothing; then nothing was written. What goes wrong with one host is in the answer.
 pub fn install(run: &Run, args: &AgentsInstall) -> Result<Done, Failure> {
-    if args.project {
-        return Err(no_project(&known(&args.hosts)?));
-    }
     with_ground(run, |ground| {
         let (meant, passed_over) = if args.all { all_here(ground) } else { (named_here(ground, &args.hosts)?, Vec::new()) };
         let hosts = carry_out(run, ground, &meant, Task::Enter, args.dry_run)?;
@@ -167,7 +164,10 @@ fn backups(run: &Run) -> usize {
 }
 
 /// The hosts of these ids, each once.
-fn known(ids: &[String]) -> Result<Vec<&'static Host>, Failure> {
+///
+/// # Errors
+/// A host is unknown.
+pub fn known(ids: &[String]) -> Result<Vec<&'static Host>, Failure> {
     let mut meant: Vec<&'static Host> = Vec::new();
     for id in ids.iter().map(|id| id.trim()).filter(|id| !id.is_empty()) {
         let host = hosts::host(id).ok_or_else(|| unknown(id))?;
@@ -183,17 +183,6 @@ fn unknown(given: &str) -> Failure {
     let likeness = |id: &str| (strsim::jaro_winkler(id, &given_low) * 1000.0) as u32;
     let nearest = hosts::all().iter().map(|host| host.id).max_by_key(|id| likeness(id)).filter(|id| likeness(id) > 800);
     Failure::Refused(Box::new(Refusal::UnknownHost { given: given.to_owned(), nearest: nearest.map(str::to_owned) }))
-}
-
-/// Why nothing is entered into a repository: what an entry would run is not there, and one that does nothing serves nobody.
-fn no_project(meant: &[&'static Host]) -> Failure {
-    let takes = |host: &Host| host.worktrees.post_create.is_known();
-    if let Some(host) = meant.iter().find(|host| !takes(host)) {
-        let others = hosts::all().iter().filter(|host| takes(host)).map(|host| host.id.to_owned()).collect();
-        return Failure::Refused(Box::new(Refusal::NoProjectEntry { host: host.id.to_owned(), others }));
-    }
-    let told = Told::new("this version takes no worktrees over, and the entry of a repository would run just that");
-    Failure::Declined(told.hint("without `--project` the server, the hooks and the skill are entered for you"))
 }
 
 /// The hosts of these ids, all of which take an entry and are on this machine.
@@ -223,19 +212,27 @@ fn all_here(ground: &Ground<'_>) -> (Vec<&'static Host>, Vec<PassedOver>) {
 
 fn carry_out(run: &Run, ground: &Ground<'_>, hosts: &[&'static Host], task: Task, dry_run: bool) -> Result<Vec<HostDone>, Failure> {
     let how = How { dry_run, replace: run.global.yes, standing_only: false };
-    if dry_run {
-        let mut seen = record::look(&ground.home).map_err(|error| no_record(ground, &error))?;
-        return Ok(hosts.iter().map(|host| install::carry_out(ground, host, task, how, &mut seen)).collect());
-    }
-    if hosts.is_empty() {
+    if hosts.is_empty() && !dry_run {
         return Ok(Vec::new());
     }
+    let mut held = held(ground, dry_run)?;
+    Ok(hosts.iter().map(|host| install::carry_out(ground, host, task, how, &mut held)).collect())
+}
+
+/// The record, held against other commands unless nothing is to be written.
+///
+/// # Errors
+/// It cannot be used.
+pub fn held(ground: &Ground<'_>, dry_run: bool) -> Result<record::Held, Failure> {
+    if dry_run {
+        return record::look(&ground.home).map_err(|error| no_record(ground, &error));
+    }
     start::make_home(&ground.home)?;
-    let mut held = record::hold(&ground.home).map_err(|error| no_record(ground, &error))?;
+    let held = record::hold(&ground.home).map_err(|error| no_record(ground, &error))?;
     if let Some(aside) = &held.aside {
         progress::say(&format!("warning: the record of what was entered was damaged; it is kept as `{}`", aside.display()));
     }
-    Ok(hosts.iter().map(|host| install::carry_out(ground, host, task, how, &mut held)).collect())
+    Ok(held)
 }
 
 /// What was entered, as the record tells.

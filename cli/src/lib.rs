@@ -22,6 +22,7 @@ mod attach;
 mod attachments;
 mod skill_folder;
 mod install_main;
+mod install_project;
 mod doctor;
 mod restore;
 mod service_main;

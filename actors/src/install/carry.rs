@@ -18,7 +18,7 @@ use similar::TextDiff;
 use crate::{
     edit::EditError,
     install::{
-        file::{self, FileError, Seen, Terms},
+        file::{self, FileError, Rights, Seen, Terms},
         find::{Found, find},
         ground::Ground,
         ours::{Basis, State, standing},
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// How often a file is planned anew that others change meanwhile.
-const TRIES: usize = 20;
+pub(super) const TRIES: usize = 20;
 
 /// What is to be done with hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +116,19 @@ pub enum Note {
     ByPath(PathText),
     /// What is said of the host and was not seen to be so.
     Unverified(Vec<&'static str>),
+    /// The entry of a repository finds the program on the search path alone.
+    BySearchPath,
+    /// These hosts run the same entry.
+    SharedWith(Vec<&'static str>),
+    /// The program that a key names is nobody's to change: a person adds this line to it.
+    ByHand {
+        /// The file.
+        file: PathText,
+        /// The key in it.
+        key: Option<String>,
+        /// What is to be added.
+        line: String,
+    },
 }
 
 /// Why a host's files cannot be changed.
@@ -304,7 +317,8 @@ impl Work<'_> {
             if !planned.changes() {
                 return Ok((planned, None));
             }
-            let terms = Terms { now, backups, is_program: planned.plan.is_program, keeps_removed: planned.plan.loses_edit, faults };
+            let rights = if planned.plan.is_program { Rights::Program } else { Rights::Private };
+            let terms = Terms { now, backups, rights, keeps_removed: planned.plan.loses_edit, faults };
             match file::write_on(&planned.seen, planned.plan.text.as_deref(), terms) {
                 Ok(written) => return Ok((planned, written.backup)),
                 Err(FileError::Changed { .. }) => {
@@ -333,7 +347,7 @@ fn note_file(entered: &mut Entered, planned: &Planned) {
 
 /// Takes away what is left around a file: what a command wrote beside it that was killed, and, when it is gone, the folders
 /// that were made for it.
-fn sweep(path: &Path, made: &BTreeSet<PathBuf>) {
+pub(super) fn sweep(path: &Path, made: &BTreeSet<PathBuf>) {
     file::forget_begun(path);
     if path.exists() {
         return;
@@ -345,7 +359,7 @@ fn sweep(path: &Path, made: &BTreeSet<PathBuf>) {
 }
 
 /// The folders above a file that are not there.
-fn missing_folders(path: &Path) -> Vec<PathBuf> {
+pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
 }
 
@@ -363,7 +377,7 @@ fn shown(planned: &Planned, backup: Option<PathBuf>) -> Option<FileDone> {
 }
 
 /// The difference of two texts of a file, as `diff -u` tells it.
-fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> Option<String> {
+pub(super) fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> Option<String> {
     if before == after {
         return None;
     }

@@ -56,18 +56,39 @@ pub struct Terms<'a> {
     pub now: Timestamp,
     /// How many backups are kept, this one among them; none is made where it is 0.
     pub backups: usize,
-    /// Whether the file is a program: one that is made may be run from its first moment.
-    pub is_program: bool,
+    /// Who may do what with a file that is made.
+    pub rights: Rights,
     /// Whether a file that is removed is backed up, since more than what its maker wrote goes with it.
     pub keeps_removed: bool,
     /// Where a test ends the process.
     pub faults: &'a dyn Faults,
 }
 
+/// Who may do what with a file that is made. One that is there keeps its mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// Its owner alone reads it.
+    Private,
+    /// It may be run from its first moment.
+    Program,
+    /// Everybody may read it, as what a repository holds.
+    Shared,
+}
+
+impl Rights {
+    fn mode(self) -> u32 {
+        match self {
+            Self::Private => 0o600,
+            Self::Program => 0o755,
+            Self::Shared => 0o644,
+        }
+    }
+}
+
 impl Terms<'_> {
     /// The terms on which a configuration file is written where nothing else is said.
     pub fn usual(now: Timestamp) -> Self {
-        Self { now, backups: BACKUPS, is_program: false, keeps_removed: false, faults: &NoFaults }
+        Self { now, backups: BACKUPS, rights: Rights::Private, keeps_removed: false, faults: &NoFaults }
     }
 }
 
@@ -246,8 +267,7 @@ fn replaced(there: &Seen, text: &str, terms: Terms<'_>) -> Result<Option<PathBuf
 }
 
 fn renamed_over(there: &Seen, new: &Path, text: &str, terms: Terms<'_>) -> Result<(), FileError> {
-    let mode = if terms.is_program { 0o755 } else { 0o600 };
-    let kept = there.kept.unwrap_or(Kept { mode, user: u32::MAX, group: u32::MAX });
+    let kept = there.kept.unwrap_or(Kept { mode: terms.rights.mode(), user: u32::MAX, group: u32::MAX });
     written_new(new, text.as_bytes(), kept).map_err(FileError::io(&there.path, "written"))?;
     terms.faults.reached("install.beside");
     // The host itself takes no lock, and may have written while the disk was slow.
@@ -662,7 +682,7 @@ mod tests {
         let home = Home::new();
         let (path, beside) = (home.path("TaskStart"), home.path(".TaskStart.frith-new"));
         let faults = Modes { beside: &beside, path: &path, seen: Mutex::default() };
-        let terms = Terms { is_program: true, faults: &faults, ..Terms::usual(at(0)) };
+        let terms = Terms { rights: Rights::Program, faults: &faults, ..Terms::usual(at(0)) };
         write_on(&look(&path).unwrap(), Some("#!/bin/sh\n"), terms).unwrap();
         assert_eq!(faults.seen.into_inner().unwrap(), [0o755, 0o755]);
     }

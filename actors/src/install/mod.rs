@@ -14,6 +14,9 @@ pub mod record;
 pub mod ours;
 pub mod plan;
 pub mod carry;
+mod block;
+mod adoption;
+pub mod repository;
 pub mod look;
 
 pub use carry::{FileDone, HostDone, How, Note, PartDone, Task, carry_out};

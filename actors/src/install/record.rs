@@ -31,6 +31,9 @@ pub struct Record {
     /// Folders that were made for files of hosts, and go with the last of them.
     #[serde(default)]
     pub folders: BTreeSet<PathBuf>,
+    /// Files of repositories into which something was entered, by whichever host.
+    #[serde(default)]
+    pub repositories: Vec<EnteredFile>,
 }
 
 /// What was entered into one host.

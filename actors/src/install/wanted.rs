@@ -32,6 +32,8 @@ pub enum What {
     Setting(String),
     /// A skill.
     Skill,
+    /// What a host runs after it made a worktree.
+    Adoption,
 }
 
 /// One thing that is to stand in a file.

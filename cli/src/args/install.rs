@@ -11,7 +11,7 @@ pub struct AgentsInstall {
     /// Every host that is on this machine.
     #[arg(long, conflicts_with = "hosts")]
     pub all: bool,
-    /// Into the repository of this folder: what the host runs after it made a worktree there.
+    /// Into the repository of this folder: its hosts then have each worktree adopted that they make (cursor, windsurf, devin, kilo).
     #[arg(long, conflicts_with = "all")]
     pub project: bool,
     /// Show what would change, and change nothing.
@@ -28,6 +28,9 @@ pub struct AgentsUninstall {
     /// Every host that has something of frith's.
     #[arg(long, conflicts_with = "hosts")]
     pub all: bool,
+    /// Out of the repository of this folder.
+    #[arg(long, conflicts_with = "all")]
+    pub project: bool,
     /// Show what would change, and change nothing.
     #[arg(long)]
     pub dry_run: bool,

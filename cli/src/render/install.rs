@@ -76,6 +76,7 @@ fn parts(what: &[&What]) -> String {
         match it {
             What::Setting(key) => words.push(format!("`{key}`")),
             What::Skill => words.push("the skill".to_owned()),
+            What::Adoption => words.push("the command that adopts a new worktree".to_owned()),
             What::Entry | What::Hook(_) => {}
         }
     }
@@ -106,6 +107,7 @@ fn one(what: &What) -> String {
         What::Hook(event) => format!("the hook of `{event}`"),
         What::Setting(key) => format!("`{key}`"),
         What::Skill => "the skill".into(),
+        What::Adoption => "the command that adopts a new worktree".into(),
     }
 }
 
@@ -118,6 +120,12 @@ fn words(note: &Note, host: &HostDone) -> String {
         Note::OtherHome(home) => format!("what was entered names no home: start {} with FRITH_HOME={home} to use this one", host.name),
         Note::ByPath(path) => format!("`frith` on the search path is not this program, so {path} is entered"),
         Note::Unverified(facts) => format!("not verified: {}", facts.join("; ")),
+        Note::BySearchPath => "it names no path of this machine: `frith` has to be on the search path of whoever makes the worktree".into(),
+        Note::SharedWith(others) => format!("the entry is that of {} too", others.join(", ")),
+        Note::ByHand { file, key: Some(key), line } => {
+            format!("`{key}` in {file} names a script, which stays as it is; add to that script: {line}")
+        }
+        Note::ByHand { file, key: None, line } => format!("{file} is no script of a shell, so it stays as it is; have it run: {line}"),
     }
 }
 

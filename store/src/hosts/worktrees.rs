@@ -56,10 +56,14 @@ pub struct PostCreate {
     pub files: &'static [&'static str],
     /// Keys on the way to it, or among which the system chooses; `None` when the file is no table.
     pub keys: Fact<&'static [&'static str]>,
+    /// Which of the keys is for commands of Windows.
+    pub windows: Option<&'static str>,
     /// How an entry is made.
     pub entry: PostCreateEntry,
     /// Variables that tell it where it runs.
     pub variables: &'static [&'static str],
+    /// Which of the variables names the new worktree; none where it runs there.
+    pub worktree: Option<&'static str>,
     /// How this is known.
     pub source: Source,
 }

@@ -92,8 +92,10 @@ pub(super) static CURSOR: Host = Host {
         .post_create(PostCreate {
             files: &[".cursor/worktrees.json"],
             keys: Known(&["setup-worktree", "setup-worktree-unix", "setup-worktree-windows"]),
+            windows: Some("setup-worktree-windows"),
             entry: PostCreateEntry::ListedCommand,
             variables: &["ROOT_WORKTREE_PATH"],
+            worktree: None,
             source: Vendor,
         }),
     unverified: &["does git lock survive the host's sweep", "ROOT_WORKTREE_PATH: named by third parties only"],

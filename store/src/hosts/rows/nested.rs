@@ -209,8 +209,10 @@ pub(super) static DEVIN: Host = Host {
         .post_create(PostCreate {
             files: &[".devin/hooks.json", ".windsurf/hooks.json"],
             keys: Known(&["hooks", "post_setup_worktree"]),
+            windows: None,
             entry: PostCreateEntry::CommandTable,
             variables: &["ROOT_WORKSPACE_PATH"],
+            worktree: None,
             source: Practice,
         }),
     unverified: &[

@@ -89,8 +89,10 @@ pub(super) static WINDSURF: Host = Host {
         .post_create(PostCreate {
             files: &[".devin/hooks.json", ".windsurf/hooks.json"],
             keys: Known(&["hooks", "post_setup_worktree"]),
+            windows: None,
             entry: PostCreateEntry::CommandTable,
             variables: &["ROOT_WORKSPACE_PATH"],
+            worktree: None,
             source: Vendor,
         }),
     unverified: &["does git lock survive the sweep", ".devin/hooks.json beside .windsurf/hooks.json"],

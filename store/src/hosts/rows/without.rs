@@ -37,8 +37,10 @@ pub(super) static KILO: Host = Host {
     worktrees: Worktrees::pooled(".kilo/worktrees/", ".kilo/worktrees/<name>", "kilo", Practice).post_create(PostCreate {
         files: &[".kilo/setup-script", ".kilo/setup-script.sh"],
         keys: Fact::None,
+        windows: None,
         entry: PostCreateEntry::MarkedLines,
         variables: &["WORKTREE_PATH", "REPO_PATH"],
+        worktree: Some("WORKTREE_PATH"),
         source: Vendor,
     }),
     unverified: &[],
