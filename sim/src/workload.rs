@@ -5,7 +5,9 @@ use frith_store::{
     docs::log::Fact,
     error::Failure,
     id::{AgentId, CallId, MessageId, OpenToken, PlaceId, TaskId, TeamId},
-    model::{Assignee, By, CheckoutKind, EndHow, HostSession, Mailbox, Missed, PlaceKind, Recipient, Schedule, Stage, Status},
+    model::{
+        Assignee, By, CheckoutKind, Claim, EndHow, HostSession, Mailbox, Missed, PlaceKind, Recipient, Schedule, Stage, Status, WorktreeId,
+    },
     open::Tx,
     rules::{
         schedule::{Look, Template, can_fire},
@@ -290,9 +292,29 @@ impl Workload {
         }))
     }
 
+    /// A claim on one of three worktrees, some of which were made twice.
+    fn claim(&mut self) -> Claim {
+        let task = format!("w{}", self.dice.below(3));
+        let path = |text: String| PathText::from_bytes(text.into_bytes());
+        Claim {
+            worktree: WorktreeId {
+                record: path(format!("/home/ada/app/.git/worktrees/{task}")),
+                stamp: i64::from(self.dice.below(4) == 0),
+            },
+            path: path(format!("/home/ada/worktrees/app-{task}")),
+            repository: path("/home/ada/app".into()),
+            branch: Some(task.clone()),
+            agent: self.dice.pick(&self.agents),
+            owner: None,
+            origin: "frith".into(),
+            history: None,
+            task,
+        }
+    }
+
     fn log(&mut self, place: PlaceId) -> Request {
         let agent = AgentId::from_random(self.dice.bytes());
-        Request::Fact(Box::new(match self.dice.below(8) {
+        Request::Fact(Box::new(match self.dice.below(10) {
             4 => {
                 let path = PathText::from_bytes(format!("/home/ada/forks/{}", place.short()).into_bytes());
                 Fact::Checkout { fork: place, start_in: path.clone(), path, kind: CheckoutKind::Copy }
@@ -320,6 +342,8 @@ impl Workload {
                 let folder = format!("/home/ada/{}", self.dice.below(3)).into_bytes();
                 Fact::Folder { place, folder: (self.dice.below(3) > 0).then(|| PathText::from_bytes(folder)) }
             }
+            8 => Fact::WorktreeClaimed { claim: self.claim() },
+            9 => Fact::WorktreeReleased { worktree: self.claim().worktree },
             _ => {
                 self.agents.push(agent);
                 let (kind, by) = ("worker".into(), person());

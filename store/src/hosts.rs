@@ -12,6 +12,7 @@ pub mod hooks;
 pub mod programs;
 pub mod worktrees;
 mod rows;
+pub mod pools;
 
 pub use config::{ConfigFile, Entry, Format, Key, Mcp, Value};
 pub use environment::{CallerKey, Environment, Seen};

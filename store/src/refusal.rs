@@ -7,6 +7,8 @@ mod hint;
 mod hosts;
 mod mail;
 mod shared;
+mod what;
+mod worktree;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,8 @@ pub use shared::{
     ATTACHMENT_MOST, ATTACHMENTS_MOST, AttachmentFault, NOTE_MOST, NOTE_NAME_MOST, NoteNameFault, SITE_NOTE_MOST, SKILL_FILE_MOST,
     SKILL_FILES_MOST, SkillFault, UrlFault, VersionNamed,
 };
+pub use what::What;
+pub use worktree::{RootFault, TaskFault, WorktreeRefusal};
 
 /// The most characters a place's name may have.
 pub const NAME_MOST: usize = 128;
@@ -36,57 +40,6 @@ pub const RULE_MOST: usize = 1024;
 
 /// The most characters that an agent may say of itself.
 pub const STATUS_MOST: usize = 120;
-
-/// What an id names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum What {
-    /// A workspace or a fork.
-    Place,
-    /// A task.
-    Task,
-    /// An agent.
-    Agent,
-    /// A machine.
-    Machine,
-    /// A version of a note.
-    Version,
-    /// A file that is attached to a task.
-    Attachment,
-    /// A message that is held back.
-    Message,
-    /// A skill of the team.
-    Skill,
-    /// A file of a skill.
-    SkillFile,
-    /// A shared site.
-    Site,
-}
-
-impl std::fmt::Display for What {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Place => "place",
-            Self::Task => "task",
-            Self::Agent => "agent",
-            Self::Machine => "machine",
-            Self::Version => "version",
-            Self::Attachment => "attachment",
-            Self::Message => "message",
-            Self::Skill => "skill",
-            Self::SkillFile => "file of the skill",
-            Self::Site => "site",
-        })
-    }
-}
-
-impl What {
-    /// One of them, as in `an agent`.
-    fn with_article(self) -> String {
-        let article = if matches!(self, Self::Agent | Self::Attachment) { "an" } else { "a" };
-        format!("{article} {self}")
-    }
-}
 
 /// A task that stands in the way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -522,6 +475,15 @@ pub enum Refusal {
     /// A host runs nothing after it made a worktree.
     #[error("`{host}` runs nothing of a repository's after it made a worktree")]
     NoProjectEntry { host: String, others: Vec<String> },
+    /// Something about a worktree.
+    #[error(transparent)]
+    Worktree(WorktreeRefusal),
+}
+
+impl From<WorktreeRefusal> for Refusal {
+    fn from(refusal: WorktreeRefusal) -> Self {
+        Self::Worktree(refusal)
+    }
 }
 
 impl From<ScheduleFault> for Refusal {
@@ -533,11 +495,22 @@ impl From<ScheduleFault> for Refusal {
 impl Refusal {
     /// The stable word for this refusal: the first word of its JSON form.
     pub fn code(&self) -> String {
-        match serde_json::to_value(self) {
-            Ok(serde_json::Value::Object(object)) => object.keys().next().cloned().unwrap_or_default(),
-            Ok(serde_json::Value::String(word)) => word,
-            _ => String::new(),
+        match self {
+            Self::Worktree(refusal) => {
+                let word = code_of(refusal);
+                let (first, rest) = word.split_at(word.len().min(1));
+                format!("worktree{}{rest}", first.to_ascii_uppercase())
+            }
+            other => code_of(other),
         }
+    }
+}
+
+fn code_of(refusal: &impl Serialize) -> String {
+    match serde_json::to_value(refusal) {
+        Ok(serde_json::Value::Object(object)) => object.keys().next().cloned().unwrap_or_default(),
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
     }
 }
 

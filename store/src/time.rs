@@ -10,7 +10,7 @@ pub struct Timestamp(i64);
 
 impl Timestamp {
     /// The time this many milliseconds after the epoch.
-    pub fn from_ms(ms: i64) -> Self {
+    pub const fn from_ms(ms: i64) -> Self {
         Self(ms)
     }
 

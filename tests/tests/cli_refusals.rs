@@ -22,6 +22,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("HostsNotHere", "cli_install: beside the other refusals about hosts"),
     ("HostTakesNothing", "cli_install: beside the other refusals about hosts"),
     ("NoProjectEntry", "cli_install: beside the other refusals about hosts"),
+    ("Worktree", "cli_worktrees: each has its row there"),
     ("PersonsOnly", "cli_agents: asked from an agent's shell"),
     ("OutsidePlace", "cli_agents: asked from an agent's shell"),
     ("OpenedMeanwhile", "cli_queue: d25"),

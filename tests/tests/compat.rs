@@ -26,8 +26,8 @@ use frith_store::{
     invariants,
     migrate::FORMAT,
     model::{
-        Assignee, By, CheckoutKind, EndHow, HostSession, MailCounts, Mailbox, Missed, OutboxEntry, Outcome, PlaceKind, ProcessRef,
-        Schedule, Skip, Stage, Status,
+        Assignee, By, CheckoutKind, Claim, EndHow, HostSession, MailCounts, Mailbox, Missed, OutboxEntry, Outcome, PlaceKind, ProcessRef,
+        Schedule, Skip, Stage, Status, WorktreeId,
     },
     open::{Disk, Identity, Options, Store, file_backend},
     rows::Table,
@@ -86,7 +86,29 @@ fn abouts() -> Vec<About> {
 }
 
 fn facts_of_a_log() -> Vec<Fact> {
-    [facts_of_format_2(), facts_of_format_3()].concat()
+    [facts_of_format_2(), facts_of_format_3(), facts_of_format_4()].concat()
+}
+
+fn facts_of_format_4() -> Vec<Fact> {
+    vec![
+        Fact::WorktreeClaimed { claim: claim(1, Some(agent())) },
+        Fact::WorktreeClaimed { claim: claim(2, None) },
+        Fact::WorktreeReleased { worktree: claim(1, None).worktree },
+    ]
+}
+
+fn claim(n: u8, agent: Option<AgentId>) -> Claim {
+    Claim {
+        worktree: WorktreeId { record: format!("/src/app/.git/worktrees/w{n}").parse().unwrap(), stamp: 1_700_000_000_000_000_000 },
+        path: format!("/worktrees/app-w{n}").parse().unwrap(),
+        repository: "/src/app".parse().unwrap(),
+        branch: Some(format!("w{n}")),
+        task: format!("w{n}"),
+        agent,
+        owner: agent.map(|_| "claude / opus".into()),
+        origin: "frith".into(),
+        history: Some("c0ffee".into()),
+    }
 }
 
 fn facts_of_format_3() -> Vec<Fact> {
@@ -454,6 +476,41 @@ fn a_store_of_format_3_says_what_it_said() {
             Ok(())
         })
         .unwrap();
+}
+
+/// What only a frith of format 4 or later writes: claims on worktrees.
+fn add_what_format_4_has(store: &Store) {
+    let written = store.write(Timestamp::from_ms(80), move |tx| {
+        for n in [1, 2] {
+            tx.append(Fact::WorktreeClaimed { claim: claim(n, (n == 1).then(|| session_agent(12))) })?;
+        }
+        tx.append(Fact::WorktreeClaimed { claim: claim(3, None) })?;
+        tx.append(Fact::WorktreeReleased { worktree: claim(3, None).worktree })?;
+        Ok::<_, Failure>(())
+    });
+    written.unwrap();
+}
+
+#[test]
+fn a_store_of_format_4_says_what_it_said() {
+    let golden = format!("{}/tests/golden/store-4.redb", env!("CARGO_MANIFEST_DIR"));
+    if FORMAT == 4 && std::env::var_os("FRITH_WRITE_GOLDEN").is_some() {
+        write_store(golden.as_ref());
+        let store = open_file(golden.as_ref());
+        add_what_format_2_has(&store);
+        add_what_format_3_has(&store);
+        add_what_format_4_has(&store);
+        store.close().unwrap();
+    }
+    says_what_it_said(golden.as_ref());
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("store.redb");
+    std::fs::copy(golden, &path).unwrap();
+    let store = open_file(&path);
+    let claims = store.read::<_, Failure>(|view| Ok(view.claims()?)).unwrap();
+    let mut told: Vec<_> = claims.iter().map(|found| (found.claim.task.as_str(), found.claim.agent)).collect();
+    told.sort();
+    assert_eq!(told, [("w1", Some(session_agent(12))), ("w2", None)]);
 }
 
 fn open_file(path: &Path) -> Store {

@@ -13,6 +13,7 @@ pub mod site;
 pub mod skill;
 pub mod task;
 pub mod workspace;
+pub mod worktree;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

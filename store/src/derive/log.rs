@@ -5,10 +5,10 @@ use crate::{
     docs::log::{Entry, Fact},
     error::StoreError,
     id::{AgentId, MachineId, PlaceId},
-    model::{Agent, AgentEnd, By, Checkout, EndHow, Fired, Launched, MailEvent, MailHappened, Merged, Seat},
+    model::{Agent, AgentEnd, By, Checkout, Claimed, EndHow, Fired, Launched, MailEvent, MailHappened, Merged, Seat, WorktreeId},
     rows::{Table, get_as},
     time::Timestamp,
-    view::{MergedRow, ReplacedRow, SeatRow, Space, TakenRow, fired_key, session_key},
+    view::{MergedRow, ReplacedRow, SeatRow, Space, TakenRow, claim_key, fired_key, session_key},
 };
 
 impl Deriver<'_> {
@@ -23,10 +23,7 @@ impl Deriver<'_> {
             Fact::Checkout { fork, path, start_in, kind } => {
                 self.checkout(Checkout { fork, machine, path, start_in, kind, made: at, removed: None })
             }
-            Fact::CheckoutRemoved { fork } => match self.checkout_on(fork, machine)? {
-                Some(checkout) => self.checkout(Checkout { removed: Some(at), ..checkout }),
-                None => Ok(()),
-            },
+            Fact::CheckoutRemoved { fork } => self.checkout_removed(fork, machine, at),
             Fact::Launch { agent, kind, place, epoch, by, model, effort, folder } => {
                 let launch = Launched { epoch, by, command: Vec::new(), model, effort, process: None };
                 let ended = self.view().replaced(machine)?.map(|row| lost(row.at));
@@ -67,6 +64,8 @@ impl Deriver<'_> {
                 let what = MailHappened::Delivered { mailbox, read };
                 self.happened(&messages, &MailEvent { at, machine, number: entry.number, what })
             }
+            Fact::WorktreeClaimed { claim } => self.claimed(Claimed { claim, machine, at }),
+            Fact::WorktreeReleased { worktree } => self.released(machine, &worktree),
         }
     }
 
@@ -129,6 +128,24 @@ impl Deriver<'_> {
         }
         let bearing = |agent: &Agent| (agent.ended.is_some(), agent.place);
         if before.as_ref().map(bearing) == Some(bearing(agent)) { Ok(()) } else { self.settle_mail_of(agent.id) }
+    }
+
+    fn claimed(&self, claimed: Claimed) -> Result<(), StoreError> {
+        self.put(Space::Claim, &claim_key(claimed.machine, &claimed.claim.worktree.record), &claimed)
+    }
+
+    fn released(&self, machine: MachineId, worktree: &WorktreeId) -> Result<(), StoreError> {
+        match self.view().claim(machine, worktree)? {
+            Some(_) => self.delete(&claim_key(machine, &worktree.record)),
+            None => Ok(()),
+        }
+    }
+
+    fn checkout_removed(&self, fork: PlaceId, machine: MachineId, at: Timestamp) -> Result<(), StoreError> {
+        match self.checkout_on(fork, machine)? {
+            Some(checkout) => self.checkout(Checkout { removed: Some(at), ..checkout }),
+            None => Ok(()),
+        }
     }
 
     fn checkout_on(&self, fork: PlaceId, machine: MachineId) -> Result<Option<Checkout>, StoreError> {

@@ -11,7 +11,7 @@ use super::{Document, map_in};
 use crate::{
     error::StoreError,
     id::{AgentId, CallId, MachineId, OpenToken, PlaceId, TaskId},
-    model::{By, CheckoutKind, EndHow, HostSession, Mailbox, OutboxEntry, Outcome, ProcessRef},
+    model::{By, CheckoutKind, Claim, EndHow, HostSession, Mailbox, OutboxEntry, Outcome, ProcessRef, WorktreeId},
     text::PathText,
     time::Timestamp,
 };
@@ -184,6 +184,16 @@ pub enum Fact {
         messages: Vec<OutboxEntry>,
         /// Whether they were asked for, and so count as read; else they were pushed.
         read: bool,
+    },
+    /// A worktree of this machine is somebody's from now on, whoever had it before.
+    WorktreeClaimed {
+        /// Whose, and which.
+        claim: Claim,
+    },
+    /// A worktree is nobody's any more: it is gone, or was given back.
+    WorktreeReleased {
+        /// Which.
+        worktree: WorktreeId,
     },
 }
 

@@ -11,6 +11,7 @@ mod place;
 mod schedule;
 mod skill;
 mod task;
+mod worktree;
 
 pub use agent::{Agent, AgentEnd, EndHow, HostSession, Launched, Presence, ProcessRef, Sighting};
 pub use attachment::Attachment;
@@ -23,6 +24,7 @@ pub use place::{Checkout, CheckoutKind, Merged, Notice, Place, PlaceKind, Revive
 pub use schedule::{Fired, Missed, Outcome, RunOf, Schedule, Skip};
 pub use skill::{FolderEntry, Found, Site, Skill, SkillFile};
 pub use task::{Assignee, Counts, Holder, Message, Status, StatusChange, Task, Trashed, UnknownWord};
+pub use worktree::{Claim, Claimed, Proof, WorktreeId};
 
 use serde::{Deserialize, Serialize};
 

@@ -30,7 +30,12 @@ impl Refusal {
             .or_else(|| self.shared_hint())
             .or_else(|| self.mail_hint())
             .or_else(|| self.hosts_hint())
+            .or_else(|| self.worktree_hint())
             .or_else(|| self.other_hint())
+    }
+
+    fn worktree_hint(&self) -> Option<String> {
+        if let Self::Worktree(refusal) = self { refusal.hint() } else { None }
     }
 
     fn id_hint(&self) -> Option<String> {

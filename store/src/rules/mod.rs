@@ -23,6 +23,7 @@ pub mod site;
 pub mod skill;
 pub mod task;
 pub mod trash;
+pub mod worktree;
 
 use crate::{
     model::{Place, Task},

@@ -24,6 +24,7 @@ mod schedules;
 mod shared;
 mod tasks;
 mod work;
+mod worktrees;
 
 pub use local::StepRow;
 pub(crate) use local::{CallRow, HELD, LocalSpace, SEEN, held_key, is_backed_up, unused_key};
@@ -35,9 +36,10 @@ pub use queue::{Candidates, TaskStream};
 pub(crate) use queue::{Offer, offer_key, queue_key};
 pub(crate) use schedules::fired_key;
 pub(crate) use shared::skill_on_key;
+pub(crate) use worktrees::claim_key;
 
 /// The version of the rows below. When it differs from the one in the store, all views are built anew.
-pub const VIEWS: u32 = 3;
+pub const VIEWS: u32 = 4;
 
 /// Which rows: the first byte of a key. A space is never given another meaning; a new one gets a new byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +129,8 @@ pub(crate) enum Space {
     SentBy,
     /// agent on which it depends where the message is, machine, number in its outbox → nothing
     MailOf,
+    /// machine, hash of git's record of a worktree → [`crate::model::Claimed`]
+    Claim,
 }
 
 impl Space {
@@ -178,6 +182,7 @@ impl Space {
             Self::MailCounts => "counts of mail",
             Self::SentBy => "mail by sender",
             Self::MailOf => "mail by agent",
+            Self::Claim => "claims",
         }
     }
 }
