@@ -32,6 +32,8 @@ pub struct NodeConfig {
     pub stop_grace: Duration,
     /// Whether sessions of hosts are registered, and messages pushed to them.
     pub agents_enabled: bool,
+    /// Whether worktrees are kept: made, adopted, listed and removed.
+    pub worktrees_enabled: bool,
     /// After how long without a sign of life an agent is idle.
     pub idle: Duration,
     /// The most bytes of messages pushed to an agent at once.
@@ -46,6 +48,7 @@ impl Default for NodeConfig {
             checkout_timeout: Duration::from_secs(30 * 60),
             stop_grace: Duration::from_secs(5),
             agents_enabled: true,
+            worktrees_enabled: true,
             idle: Duration::from_secs(30 * 60),
             push_bytes: 1024,
         }

@@ -425,7 +425,7 @@ fn without_a_record_exactly_what_is_recognisably_ours_goes() {
     let _ = frith(&sandbox, &["agents", "uninstall", "claude"]).ok();
     assert_eq!(json_of(&entry), json!({"mcpServers": {"other": {"command": "other"}}}));
     assert!(!read(&hooks).contains("frith"), "{}", read(&hooks));
-    assert!(!sandbox.root().join(".claude/skills/frith/SKILL.md").exists());
+    assert!(!sandbox.root().join(".claude/skills/worktrees/SKILL.md").exists());
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn read(path: &Path) -> String {
 
 /// Claude's own files, with what is in them.
 fn files(sandbox: &Sandbox) -> BTreeMap<PathBuf, String> {
-    let folders = ["", ".claude", ".claude/skills/frith"].map(|folder| sandbox.root().join(folder));
+    let folders = ["", ".claude", ".claude/skills/worktrees"].map(|folder| sandbox.root().join(folder));
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.is_file()).map(|path| (path.clone(), read(&path))).collect()
 }
@@ -38,7 +38,7 @@ fn files(sandbox: &Sandbox) -> BTreeMap<PathBuf, String> {
 const EDITS: [(&str, &str, &str, &str); 3] = [
     (".claude.json", "\"--host\",", "\"--verbose\", \"--host\",", "the entry"),
     (".claude/settings.json", "fi; exit 0", "fi; date >> /u/log; exit 0", "the hook of `Stop`"),
-    (".claude/skills/frith/SKILL.md", "# Working beside", "# Mine: working beside", "the skill"),
+    (".claude/skills/worktrees/SKILL.md", "# Worktrees, and", "# Mine: worktrees, and", "the skill"),
 ];
 
 /// Edits one of claude's files by hand.
@@ -156,4 +156,39 @@ fn a_record_that_is_damaged_is_put_aside_and_said() {
     let run = frith(&sandbox, &["agents", "install", "claude"]).ok();
     assert!(run.stderr.contains("damaged; it is kept as `"), "{}", run.transcript());
     assert_eq!(read(&sandbox.home().join("installs.json.damaged")), "{\"hosts\": ");
+}
+
+/// The skill as an earlier version entered it, under another name.
+const FORMER_SKILL: &str = include_str!("hooks/former-skill.md");
+
+#[test]
+fn a_skill_of_an_earlier_version_gives_way_and_goes_and_somebodys_of_that_name_stays() {
+    let sandbox = with_claude();
+    let [former, skill] = ["frith", "worktrees"].map(|name| sandbox.root().join(".claude/skills").join(name).join("SKILL.md"));
+    let put = |text: &str| {
+        fs::create_dir_all(former.parent().unwrap()).unwrap();
+        fs::write(&former, text).unwrap();
+    };
+    put(FORMER_SKILL);
+    let run = frith(&sandbox, &["agents", "install", "claude"]).ok();
+    assert!(!former.exists() && skill.exists() && run.stdout.contains("removed the skill"), "{}", run.transcript());
+    // One that comes back, as with a folder that is synchronised, is seen and mended.
+    put(FORMER_SKILL);
+    let told = frith(&sandbox, &["doctor"]);
+    assert!(told.stdout.contains("`claude`: the skill stale"), "{}", told.transcript());
+    let _ = frith(&sandbox, &["doctor", "--fix"]);
+    assert!(!former.exists() && skill.exists());
+    let _ = frith(&sandbox, &["down"]);
+    put(FORMER_SKILL);
+    let _ = frith(&sandbox, &["agents", "uninstall", "claude"]).ok();
+    assert!(!former.exists() && !skill.exists());
+    let own = "---\nname: frith\ndescription: mine\n---\n";
+    put(own);
+    let run = frith(&sandbox, &["agents", "install", "claude"]).ok();
+    assert!(!run.stdout.contains("skills/frith"), "{}", run.transcript());
+    let _ = frith(&sandbox, &["agents", "uninstall", "claude"]).ok();
+    assert_eq!(read(&former), own);
+    put(&FORMER_SKILL.replace("# Working", "# Mine: working"));
+    let run = frith(&sandbox, &["agents", "install", "claude"]).ok();
+    assert!(former.exists() && run.stdout.contains("left: the skill in"), "{}", run.transcript());
 }

@@ -42,7 +42,7 @@ impl Node {
             return reply(&Noted::default());
         }
         let agent = names_shell_file.then_some(heard.agent);
-        let context = heard.is_to_be_told.then(|| introduction(&heard));
+        let context = heard.is_to_be_told.then(|| introduction(&heard, self.ctx().config.now().worktrees_enabled));
         let pushes = takes_context && matches!(class, EventClass::Prompt | EventClass::Tool);
         let room = PUSH_MOST - context.as_ref().map_or(0, |context| context.len() + 2);
         let pushed = if pushes { self.collect_mail(heard.agent, room).await } else { None };
@@ -95,14 +95,24 @@ fn names_shell_file(event: &Event) -> bool {
 }
 
 /// What an agent is told as it starts. It stays the same byte for byte but for the id, so that hosts' caches of prompts hold.
-/// It names the tools, which an agent's shell has as commands, and in a place those of its tasks.
-fn introduction(heard: &Heard) -> String {
-    let (tasks, commands) = match heard.place {
-        Some(_) => (" and `task_*` (the tasks of this place)", "`frith agents` and `frith task`"),
-        None => ("", "`frith agents`"),
-    };
-    format!(
-        "You are agent {} in frith. Its tools are `agent_*` (other agents and messages){tasks}; your shell has {commands}. `agent_inbox` reads your messages.",
-        heard.agent
-    )
+/// It names the tools that there are, which an agent's shell has as commands: in a place those of its tasks too.
+fn introduction(heard: &Heard, has_worktrees: bool) -> String {
+    let families = [
+        (true, "`agent_*` (other agents and messages)", "`frith agents`"),
+        (has_worktrees, "`worktree_*` (git worktrees, one owner each)", "`frith worktree`"),
+        (heard.place.is_some(), "`task_*` (the tasks of this place)", "`frith task`"),
+    ];
+    let there = || families.iter().filter(|(is_there, ..)| *is_there);
+    let (tools, commands) = (listed(there().map(|(_, tools, _)| *tools)), listed(there().map(|(.., command)| *command)));
+    format!("You are agent {} in frith. Its tools are {tools}; your shell has {commands}. `agent_inbox` reads your messages.", heard.agent)
+}
+
+/// Words as a sentence lists them.
+fn listed<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    let words: Vec<_> = words.collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
 }

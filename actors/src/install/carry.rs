@@ -168,6 +168,13 @@ struct Planned {
     plan: FilePlan,
 }
 
+/// A file with what belongs into it, or could stand there.
+struct Group {
+    path: PathBuf,
+    wanted: Vec<Wanted>,
+    task: Task,
+}
+
 impl Planned {
     fn changes(&self) -> bool {
         self.plan.text != self.text
@@ -198,7 +205,7 @@ impl Work<'_> {
     /// Does it, and adds each file that is done.
     fn run(&self, held: &mut Held, files: &mut Vec<FileDone>) -> Result<(), CarryError> {
         let groups = self.groups(&held.record);
-        let planned = groups.iter().map(|(path, wanted)| self.plan(path, wanted, &held.record)).collect::<Result<Vec<_>, _>>()?;
+        let planned = groups.iter().map(|group| self.plan(group, &held.record)).collect::<Result<Vec<_>, _>>()?;
         planned.iter().filter(|it| it.changes()).try_for_each(|it| file::require_open(&it.seen))?;
         if self.how.dry_run {
             files.extend(planned.iter().filter_map(|it| shown(it, None)));
@@ -206,59 +213,65 @@ impl Work<'_> {
         }
         self.note_before(held, &planned)?;
         let mut carried = Vec::new();
-        let written = groups.iter().zip(planned).try_for_each(|((path, wanted), planned)| {
-            let (planned, backup) = self.write(path, wanted, planned, held)?;
+        let written = groups.iter().zip(planned).try_for_each(|(group, planned)| {
+            let (planned, backup) = self.write(group, planned, held)?;
             files.extend(shown(&planned, backup));
             carried.push(planned);
             Ok(())
         });
-        if self.task == Task::TakeOut {
-            groups.iter().for_each(|(path, _)| sweep(path, &held.record.folders));
+        for group in groups.iter().filter(|group| group.task == Task::TakeOut) {
+            sweep(&group.path, &held.record.folders);
         }
         written.and(self.note_after(held, &carried))
     }
 
-    /// The host's files with what belongs into each, in the order of its row; then files that the record alone knows.
-    fn groups(&self, record: &Record) -> Vec<(PathBuf, Vec<Wanted>)> {
+    /// The host's files with what belongs into each, in the order of its row; then files that the record alone knows, and
+    /// those into which only an earlier version entered something.
+    fn groups(&self, record: &Record) -> Vec<Group> {
         let all = match self.task {
             Task::Enter => wanted::wanted(self.ground, self.host, self.found),
             Task::TakeOut => wanted::possible(self.ground, self.host),
         };
-        let mut groups: Vec<(PathBuf, Vec<Wanted>)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
         for it in &all {
-            match groups.iter_mut().find(|(path, _)| *path == it.file) {
-                Some((_, there)) => there.push(it.clone()),
-                None => groups.push((it.file.clone(), vec![it.clone()])),
+            match groups.iter_mut().find(|group| group.path == it.file) {
+                Some(group) => group.wanted.push(it.clone()),
+                None => groups.push(Group { path: it.file.clone(), wanted: vec![it.clone()], task: self.task }),
             }
         }
         let entered = record.hosts.get(self.host.id).filter(|_| self.task == Task::TakeOut);
         for file in entered.into_iter().flat_map(|entered| &entered.files) {
             let path = file.file.as_path().to_owned();
-            if groups.iter().all(|(known, _)| *known != path) {
+            if groups.iter().all(|known| known.path != path) {
                 let is_in = |it: &&Wanted| file.pieces.iter().any(|piece| piece.what == it.what);
-                let there = all.iter().filter(is_in).map(|it| Wanted { file: path.clone(), ..it.clone() }).collect();
-                groups.push((path, there));
+                let wanted = all.iter().filter(is_in).map(|it| Wanted { file: path.clone(), ..it.clone() }).collect();
+                groups.push(Group { path, wanted, task: self.task });
             }
         }
+        let former = wanted::former(self.ground, self.host).into_iter().filter(|_| self.task == Task::Enter);
+        groups.extend(former.map(|it| Group { path: it.file.clone(), wanted: vec![it], task: Task::TakeOut }));
         groups
     }
 
-    fn plan(&self, path: &Path, wanted: &[Wanted], record: &Record) -> Result<Planned, CarryError> {
+    fn plan(&self, group: &Group, record: &Record) -> Result<Planned, CarryError> {
+        let path = &group.path;
         let seen = file::look(path)?;
         let text = match &seen.bytes {
             None => None,
-            Some(bytes) => Some(String::from_utf8(bytes.clone()).map_err(|_| CarryError::NoText(path.to_owned()))?),
+            Some(bytes) => Some(String::from_utf8(bytes.clone()).map_err(|_| CarryError::NoText(path.clone()))?),
         };
         let entered = record.hosts.get(self.host.id).and_then(|entered| entered.file(path));
         let recorded: &[Piece] = entered.map_or(&[], |file| &file.pieces);
         let basis = Basis { host: self.host.id, recorded, runs: &|program| self.ground.runs(program) };
         let stands = |it: &&Wanted| standing(text.as_deref(), it, &basis).is_ok_and(|it| it.state != State::Missing);
-        let wanted: Vec<_> = wanted.iter().filter(|it| !self.how.standing_only || stands(it)).cloned().collect();
-        let plan = match self.task {
+        let wanted: Vec<_> = group.wanted.iter().filter(|it| !self.how.standing_only || stands(it)).cloned().collect();
+        let plan = match group.task {
             Task::Enter => plan::enter(text.as_deref(), &wanted, &basis, self.how.replace),
             Task::TakeOut => plan::take_out(text.as_deref(), &wanted, &basis, self.how.replace),
         };
-        let plan = plan.map_err(|error| CarryError::Edit { file: path.to_owned(), error })?;
+        let mut plan = plan.map_err(|error| CarryError::Edit { file: path.clone(), error })?;
+        // Somebody's own file of a name that ours had once is of no concern to whoever installs.
+        plan.acts.retain(|(_, act)| group.task == self.task || *act != Act::LeftForeign);
         Ok(Planned { seen, text, plan })
     }
 
@@ -275,7 +288,7 @@ impl Work<'_> {
             entered = Entered { files: entered.files, ..self.entered(installed) };
         }
         if installed {
-            planned.iter().for_each(|it| note_file(&mut entered, it));
+            planned.iter().filter(|it| !it.plan.pieces.is_empty()).for_each(|it| note_file(&mut entered, it));
         }
         let is_new = |it: &&Planned| it.text.is_none() && it.plan.text.is_some();
         held.record.folders.extend(planned.iter().filter(is_new).flat_map(|it| missing_folders(&it.seen.path)));
@@ -290,12 +303,12 @@ impl Work<'_> {
     fn note_after(&self, held: &mut Held, carried: &[Planned]) -> Result<(), CarryError> {
         held.record.folders.retain(|folder| folder.exists());
         match held.record.hosts.get(self.host.id).cloned() {
-            Some(mut entered) if self.task == Task::TakeOut => {
+            Some(mut entered) => {
                 carried.iter().for_each(|it| note_file(&mut entered, it));
                 entered.files.retain(|file| !file.pieces.is_empty());
                 self.save(held, entered)
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -305,13 +318,7 @@ impl Work<'_> {
     }
 
     /// Writes a file; answers with what was planned for it at last, and with the backup.
-    fn write(
-        &self,
-        path: &Path,
-        wanted: &[Wanted],
-        mut planned: Planned,
-        held: &mut Held,
-    ) -> Result<(Planned, Option<PathBuf>), CarryError> {
+    fn write(&self, group: &Group, mut planned: Planned, held: &mut Held) -> Result<(Planned, Option<PathBuf>), CarryError> {
         let Ground { now, backups, faults, .. } = *self.ground;
         for _ in 0..TRIES {
             if !planned.changes() {
@@ -322,8 +329,8 @@ impl Work<'_> {
             match file::write_on(&planned.seen, planned.plan.text.as_deref(), terms) {
                 Ok(written) => return Ok((planned, written.backup)),
                 Err(FileError::Changed { .. }) => {
-                    planned = self.plan(path, wanted, &held.record)?;
-                    if let (Task::Enter, Some(mut entered)) = (self.task, held.record.hosts.get(self.host.id).cloned()) {
+                    planned = self.plan(group, &held.record)?;
+                    if let (Task::Enter, Some(mut entered)) = (group.task, held.record.hosts.get(self.host.id).cloned()) {
                         note_file(&mut entered, &planned);
                         self.save(held, entered)?;
                     }
@@ -331,7 +338,7 @@ impl Work<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(CarryError::Restless(path.to_owned()))
+        Err(CarryError::Restless(group.path.clone()))
     }
 }
 

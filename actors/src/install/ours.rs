@@ -8,6 +8,7 @@ use crate::{
     install::{
         command,
         record::Piece,
+        skill,
         wanted::{Form, Wanted, What},
     },
 };
@@ -100,7 +101,7 @@ fn whole_file(text: Option<&str>, wanted: &str, what: &What, basis: &Basis<'_>) 
     let state = match text {
         None => State::Missing,
         Some(text) if text == wanted => State::Current,
-        Some(text) if basis.is_as_recorded(what, &text.into()) => State::Stale,
+        Some(text) if basis.is_as_recorded(what, &text.into()) || *what == What::Skill && skill::is_former(text) => State::Stale,
         Some(text) if !is_marked(text, what, basis) => State::Foreign,
         // Without a record nothing tells an earlier version's text from one that somebody changed.
         Some(_) => State::Edited,

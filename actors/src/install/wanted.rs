@@ -84,7 +84,14 @@ pub fn possible(ground: &Ground<'_>, host: &Host) -> Vec<Wanted> {
     let mut all = entries(ground, host, &|_| Some(&anything));
     all.extend(hooks(ground, host, &|_| Some(&anything)));
     all.extend(skill(ground, host));
+    all.extend(former(ground, host));
     all
+}
+
+/// What an earlier version entered elsewhere, and nothing wants there any more.
+pub fn former(ground: &Ground<'_>, host: &Host) -> Vec<Wanted> {
+    let form = || Form::Whole { text: skill::TEXT.to_owned(), is_program: false };
+    skill::former_files(ground, host).into_iter().map(|file| Wanted { what: What::Skill, file, form: form() }).collect()
 }
 
 type OfFile<'f> = &'f dyn Fn(&ConfigFile) -> Option<&'f Variant>;

@@ -64,7 +64,7 @@ pub const KEYS: &[Key] = &[
     key("agents.enabled", Shape::Switch, "true", "whether sessions of coding agents are registered"),
     key("agents.idle", Shape::Span, "\"30m\"", "after how long without a sign of life an agent counts as idle"),
     key("agents.push_bytes", Shape::Count(0, 65536), "1024", "the most bytes of messages pushed to an agent at once"),
-    key("worktree.enabled", Shape::Switch, "true", "whether frith keeps worktrees (no effect yet)"),
+    key("worktree.enabled", Shape::Switch, "true", "whether frith keeps worktrees"),
     harmless("worktree.root", Shape::Folder, "\"~/.frith/worktrees\"", "where worktrees are made (no effect yet)"),
     key("node.listen", Shape::Listen, "\"auto\"", "where other machines reach this one (no effect yet)"),
     key("node.http", Shape::Loopback, "\"127.0.0.1:7678\"", "where agents on this machine reach the node over HTTP (no effect yet)"),
@@ -123,7 +123,11 @@ fn matches(pattern: &str, path: &str) -> bool {
 
 /// Whether a running node goes by this key's new value at once; for the others it has to start anew.
 pub fn is_live(path: &str) -> bool {
-    path == "node.max_agents" || path.starts_with("agents.") || path.starts_with("launch.") || path.starts_with("git.")
+    path == "node.max_agents"
+        || path.starts_with("agents.")
+        || path == "worktree.enabled"
+        || path.starts_with("launch.")
+        || path.starts_with("git.")
 }
 
 /// The known key that an unknown one is most like, if it is like any.

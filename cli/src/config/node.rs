@@ -52,6 +52,9 @@ pub fn node_config(config: &Config) -> Result<NodeConfig, Failure> {
     if let Some(enabled) = config.get("agents.enabled").and_then(Value::as_bool) {
         node.agents_enabled = enabled;
     }
+    if let Some(enabled) = config.get("worktree.enabled").and_then(Value::as_bool) {
+        node.worktrees_enabled = enabled;
+    }
     if let Some(idle) = config.get("agents.idle").and_then(Value::as_str).and_then(keys::span) {
         node.idle = idle;
     }

@@ -43,7 +43,8 @@ async fn the_session_of_a_launched_agents_own_host_is_that_agent_and_its_end_is_
     let (world, launched, folder, hook) = with_launched("claude").await;
     let told = world.hook(hook, start("s", "startup", &folder)).await;
     assert_eq!((told.agent, ids(&world).await), (Some(launched), vec![launched]));
-    assert!(told.context.unwrap().contains("`task_*`"), "it is in a place");
+    let told = told.context.unwrap();
+    assert!(told.contains("`worktree_*` (git worktrees, one owner each) and `task_*`"), "it is in a place: {told}");
     let _ = world.hook(hook, event(EventClass::End, "s", &folder)).await;
     let info = world.agents(false).await.agents.remove(0);
     assert_eq!((info.presence, info.agent.session.unwrap().id.as_deref()), (Presence::Live, Some("s")));

@@ -72,8 +72,15 @@ async fn the_one_line_is_the_same_but_for_the_id() {
     assert_eq!(lines[0], lines[1]);
     assert_eq!(
         lines[0],
-        "You are agent ID in frith. Its tools are `agent_*` (other agents and messages); your shell has `frith agents`. `agent_inbox` reads your messages."
+        "You are agent ID in frith. Its tools are `agent_*` (other agents and messages) and `worktree_*` (git worktrees, one owner each); your shell has `frith agents` and `frith worktree`. `agent_inbox` reads your messages."
     );
+}
+
+#[tokio::test]
+async fn worktrees_that_are_not_kept_are_not_named() {
+    let world = World::with(NodeConfig { worktrees_enabled: false, ..NodeConfig::default() }).await;
+    let told = world.hook(world.host(100), start("one", "startup", &world.folder("app"))).await.context.unwrap();
+    assert!(told.contains("`agent_*`") && !told.contains("worktree"), "{told}");
 }
 
 #[tokio::test]
