@@ -16,6 +16,7 @@ pub mod mcp;
 pub mod seed;
 pub mod signer;
 pub mod texts;
+pub mod worktrees;
 
 pub use host::Host;
 pub use run::Run;

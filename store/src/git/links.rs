@@ -48,6 +48,12 @@ pub(super) fn links(folder: &Path) -> io::Result<Links> {
 
 /// Every record of a repository, in the order of their names. One that is only half written is left out.
 pub(super) fn all_registered(common_dir: &Path) -> io::Result<Vec<Registered>> {
+    let read = records(common_dir)?.into_iter().map(|record| registered(&record));
+    Ok(read.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The folders of all records of a repository, in the order of their names, whatever is in them.
+pub(super) fn records(common_dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(common_dir.join("worktrees")) {
         Ok(entries) => entries,
         Err(error) if absent(&error) => return Ok(Vec::new()),
@@ -55,8 +61,7 @@ pub(super) fn all_registered(common_dir: &Path) -> io::Result<Vec<Registered>> {
     };
     let mut records = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     records.sort();
-    let read = records.iter().map(|record| registered(record));
-    Ok(read.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect())
+    Ok(records)
 }
 
 /// The repository's shared folder, from a record in it.
@@ -88,7 +93,7 @@ pub(super) fn absent(error: &io::Error) -> bool {
 }
 
 /// A path as git writes it into its files: the bytes up to the line's end.
-fn path(text: &[u8]) -> &Path {
+pub(super) fn path(text: &[u8]) -> &Path {
     let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
     bytes_path(&text[..end])
 }
@@ -98,8 +103,10 @@ pub(super) fn bytes_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-fn registered(record: &Path) -> io::Result<Option<Registered>> {
+/// What a record says; `None` when it is only half written.
+pub(super) fn registered(record: &Path) -> io::Result<Option<Registered>> {
     let text = match std::fs::read(record.join("gitdir")) {
+        Ok(text) if text.trim_ascii().is_empty() => return Ok(None),
         Ok(text) => text,
         Err(error) if absent(&error) => return Ok(None),
         Err(error) => return Err(error),

@@ -6,8 +6,10 @@
 //! fork may be made or removed: that is the rules' part.
 //!
 //! The modules, each using only those before it: `shell` `watch` `error` show, watch and fail; `home` `lock` `links`
-//! `origin` are names, locks, git's links on disk and addresses; `read` and `change` are git itself; `delete` and `leftovers` take back;
-//! `plan` decides how a folder is made, `copy` and `folder` make it, `remove` removes it.
+//! `origin` are names, locks, git's links on disk and addresses; `read` and `change` are git itself; `orphans` and `inventory` are the
+//! checkouts of a repository, `patch` `merging` `known` `reflog` whether their work is in the base, `sizes` what they hold, and `verdict` all of
+//! that together, looked at in `parallel`; `delete` and `leftovers` take back; `plan` decides how a folder is made, `copy` and
+//! `folder` make it, `remove` removes it.
 
 mod shell;
 mod watch;
@@ -18,6 +20,15 @@ mod links;
 mod origin;
 pub mod read;
 mod change;
+mod orphans;
+mod inventory;
+mod patch;
+mod merging;
+mod known;
+mod reflog;
+mod sizes;
+mod parallel;
+mod verdict;
 mod delete;
 mod leftovers;
 mod plan;
@@ -28,8 +39,12 @@ mod remove;
 pub use error::{GitError, MakeError, PlanError, ReadError, RemoveError, Unfinished};
 pub use folder::{MadeFolder, make};
 pub use home::ForkFolder;
+pub use inventory::{Base, Checkout, Inventory, Standing, inventory};
+pub use known::Known;
 pub use leftovers::{Swept, sweep};
 pub use plan::{FolderPlan, Way, plan};
 pub use remove::{FolderKind, FolderState, Removed, remove, seen};
 pub use shell::command_line;
+pub use sizes::{Cache, Sizes};
+pub use verdict::{Judged, Want, judge, measure};
 pub use watch::{CommandLine, Counts, Limits, Progress, Step, Watch};

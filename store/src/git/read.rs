@@ -15,6 +15,9 @@ use super::error::ReadError;
 use super::links::{self, absent};
 use super::origin;
 
+/// How much clocks of those who commit may differ. In seconds.
+pub(super) const CLOCKS_DIFFER: i64 = 86_400;
+
 /// An open repository, seen from one of its work trees.
 #[derive(Debug)]
 pub struct Repository {
@@ -116,12 +119,12 @@ pub fn find(folder: &Path) -> Result<Option<Repository>, ReadError> {
     let inner = match gix::ThreadSafeRepository::discover_opts(&folder, Default::default(), options()) {
         Ok(found) => found.to_thread_local(),
         Err(error) if nothing_found(&error) => {
-            refuse_broken_link(&folder, None)?;
+            refuse_broken_link(&folder, None, None)?;
             return Ok(None);
         }
         Err(error) => return Err(unreadable(&folder, error)),
     };
-    refuse_broken_link(&folder, inner.workdir())?;
+    refuse_broken_link(&folder, inner.workdir(), Some(inner.git_dir()))?;
     let repository = Repository::new(inner)?;
     if repository.inner.git_dir_trust() != gix::sec::Trust::Full {
         return Err(ReadError::DubiousOwnership { path: repository.top.unwrap_or(repository.git_dir) });
@@ -154,6 +157,11 @@ impl Repository {
         // A linked worktree's folder may be gone while git's record of it is still there to be read.
         let top = inner.workdir().map(|top| real(top).unwrap_or_else(|_| top.to_path_buf()));
         Ok(Self { inner, top, git_dir, common_dir })
+    }
+
+    /// The library's own view of it.
+    pub(super) fn gix(&self) -> &gix::Repository {
+        &self.inner
     }
 
     /// The top of this work tree; none for a bare repository. Without symbolic links, as are the others.
@@ -278,6 +286,38 @@ impl Repository {
         prefix.push(b'/');
         let entries = index.prefixed_entries(prefix.as_bstr()).unwrap_or_default();
         Ok(entries.iter().all(|entry| entry.flags.contains(gix::index::entry::Flags::SKIP_WORKTREE)))
+    }
+
+    /// Whether git knows a file within a folder, from the top.
+    pub(super) fn tracks_within(&self, folder: &Path) -> Result<bool, ReadError> {
+        let index = self.inner.index_or_empty().map_err(|error| self.broken(error))?;
+        let mut prefix = BString::from(folder.as_os_str().as_bytes());
+        prefix.push(b'/');
+        Ok(index.prefixed_entries_range(prefix.as_bstr()).is_some())
+    }
+
+    /// Whether a commit is reachable from a branch, a tag or another reference that all work trees share.
+    pub(super) fn has_reference_to(&self, commit: gix::ObjectId) -> Result<bool, ReadError> {
+        use gix::revision::walk::Sorting;
+        use gix::traverse::commit::simple::CommitTimeOrder::NewestFirst;
+        let broken = |error| self.broken(error);
+        let references = self.inner.references().map_err(broken)?;
+        let mut tips = BTreeSet::new();
+        for reference in references.all().map_err(broken)?.flatten() {
+            // A tag may well name a file.
+            let Ok(id) = reference.into_fully_peeled_id() else { continue };
+            if id.object().is_ok_and(|object| object.kind == gix::object::Kind::Commit) {
+                tips.insert(id.detach());
+            }
+        }
+        if tips.contains(&commit) {
+            return Ok(true);
+        }
+        let made = self.inner.find_commit(commit).map_err(broken)?.time().map_err(broken)?.seconds;
+        let sorting = Sorting::ByCommitTimeCutoff { order: NewestFirst, seconds: made.saturating_sub(CLOCKS_DIFFER) };
+        let mut walk = self.inner.rev_walk(tips).sorting(sorting).all().map_err(broken)?;
+        // What cannot be read on the way is no way to the commit.
+        Ok(walk.any(|found| found.is_ok_and(|found| found.id == commit)))
     }
 
     /// Counts what is not committed, submodules looked into.
@@ -422,11 +462,16 @@ fn nothing_found(error: &gix::Error) -> bool {
 }
 
 /// A `.git` file between the folder and the repository found above it that leads nowhere. Git stops there, and so do
-/// we: the repository further up is another one.
-fn refuse_broken_link(folder: &Path, top: Option<&Path>) -> Result<(), ReadError> {
+/// we: the repository further up is another one. One that leads to a bare repository leads somewhere.
+fn refuse_broken_link(folder: &Path, top: Option<&Path>, git_dir: Option<&Path>) -> Result<(), ReadError> {
+    let leads_there = |folder: &Path| {
+        let target = links::record_of(folder).ok().flatten();
+        target.zip(git_dir).is_some_and(|(target, git_dir)| links::same(&target, git_dir))
+    };
     for folder in folder.ancestors().take_while(|folder| Some(*folder) != top) {
         let dot_git = folder.join(".git");
         match dot_git.symlink_metadata() {
+            Ok(metadata) if metadata.is_file() && leads_there(folder) => return Ok(()),
             Ok(metadata) if metadata.is_file() => return Err(ReadError::BrokenLink { path: dot_git }),
             Ok(_) => {}
             Err(error) if absent(&error) => {}
