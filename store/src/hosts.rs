@@ -19,8 +19,8 @@ pub use environment::{CallerKey, Environment, Seen};
 pub use fact::{Fact, Source};
 pub use here::{EXTENSION_FOLDERS, Here, Moved, Signs};
 pub use hooks::{
-    Answer, Context, EntryShape, EventClass, EventName, Extra, Field, Folder, HookEvent, Hooks, Input, Payload, Permission, Says, Step,
-    Timeout, Trust, Unit,
+    Answer, Context, EntryShape, EventClass, EventName, Extra, Field, Folder, HookEvent, Hooks, Input, Instead, Payload, Permission, Says,
+    Step, Timeout, Trust, Unit,
 };
 pub use programs::{is_place_of_people, is_shell};
 pub use worktrees::{Adopt, Pool, PostCreate, PostCreateEntry, Worktrees};

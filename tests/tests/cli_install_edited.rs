@@ -37,7 +37,7 @@ fn files(sandbox: &Sandbox) -> BTreeMap<PathBuf, String> {
 /// What a person may do to each thing of ours in claude's files, in one text of the file for another.
 const EDITS: [(&str, &str, &str, &str); 3] = [
     (".claude.json", "\"--host\",", "\"--verbose\", \"--host\",", "the entry"),
-    (".claude/settings.json", "fi; exit 0", "fi; date >> /u/log; exit 0", "the hook of `Stop`"),
+    (".claude/settings.json", "/bin/sh -c '", "/bin/sh -c 'date >> /u/log; ", "the hook of `Stop`"),
     (".claude/skills/worktrees/SKILL.md", "# Worktrees, and", "# Mine: worktrees, and", "the skill"),
 ];
 

@@ -5,22 +5,33 @@
 //! `/bin/sh` inside that word. It uses our program on the search path, else the one that entered it, else none. The shell
 //! outlives the program that it starts and succeeds whatever becomes of that, since a host shows or heeds a hook that fails.
 
-use crate::install::ground::{Ground, PROGRAM};
+use frith_store::hosts::{HookEvent, Instead};
+
+use crate::install::{
+    ground::{Ground, PROGRAM},
+    launcher,
+};
+
+/// What may be wanted at an event.
+const INSTEAD: [Option<Instead>; 3] = [None, Some(Instead::MakeWorktree), Some(Instead::RemoveWorktree)];
 
 /// The command for an event of a host.
-pub fn hook(ground: &Ground<'_>, host: &str, event: &str) -> String {
-    line(host, event, worded(&ground.program.to_string_lossy()).as_deref())
+pub fn hook(ground: &Ground<'_>, host: &str, event: &HookEvent) -> String {
+    line(host, event.name, event.instead, worded(&ground.program.to_string_lossy()).as_deref())
 }
 
-fn line(host: &str, event: &str, program: Option<&str>) -> String {
-    format!("/bin/sh -c '{}; exit 0'", choice(host, event, program))
+fn line(host: &str, event: &str, instead: Option<Instead>, program: Option<&str>) -> String {
+    match instead {
+        None => format!("/bin/sh -c '{}; exit 0'", choice(host, event, program, &str::to_owned)),
+        Some(instead) => format!("/bin/sh -c '{}'", launcher::script(instead, |call| choice(host, event, program, call))),
+    }
 }
 
 /// The same as a program of its own.
 pub fn script(ground: &Ground<'_>, host: &str, event: &str) -> String {
     let program = ground.program.to_string_lossy();
     let program = worded(&program).unwrap_or_else(|| format!("'{}'", program.replace('\'', r"'\''")));
-    let choice = choice(host, event, Some(&program));
+    let choice = choice(host, event, Some(&program), &str::to_owned);
     format!("#!/bin/sh\n# Entered by `frith agents install {host}`; `frith agents uninstall {host}` takes it away.\n{choice}\nexit 0\n")
 }
 
@@ -29,11 +40,11 @@ pub fn plain(program: &str, host: &str, event: &str) -> String {
     format!("{program} hook {event} --host {host}")
 }
 
-/// The way to our program: by its name, else by this path. The shell is never replaced by it, so what follows is reached.
-fn choice(host: &str, event: &str, program: Option<&str>) -> String {
-    let by_path = |program: &str| format!("elif test -x {program}; then {}; ", plain(program, host, event));
-    let by_path = program.map(by_path).unwrap_or_default();
-    format!("if command -v {PROGRAM} >/dev/null; then {}; {by_path}fi", plain(PROGRAM, host, event))
+/// The way to our program, called so: by its name, else by this path. The shell is never replaced by it, so what follows is reached.
+fn choice(host: &str, event: &str, program: Option<&str>, call: &dyn Fn(&str) -> String) -> String {
+    let called = |program: &str| call(&plain(program, host, event));
+    let by_path = program.map(|program| format!("elif test -x {program}; then {}; ", called(program))).unwrap_or_default();
+    format!("if command -v {PROGRAM} >/dev/null; then {}; {by_path}fi", called(PROGRAM))
 }
 
 /// A path as a shell takes it inside a word in single quotes; none for one that no quotes make safe there.
@@ -58,9 +69,10 @@ pub fn is_hook(text: &str, host: &str, event: &str) -> bool {
 /// Whether a command differs from the wanted one in its program and in nothing else.
 pub fn is_alike(text: &str, wanted: &str, host: &str, event: &str) -> bool {
     let program = |text: &str| programs(text, host, event).last().and_then(|program| worded(program));
-    let is_line = |text: &str| text == line(host, event, None) || text == line(host, event, program(text).as_deref());
+    let is_line =
+        |text: &str, instead| text == line(host, event, instead, None) || text == line(host, event, instead, program(text).as_deref());
     let is_plain = |text: &str| program(text).is_some_and(|program| text == plain(&program, host, event));
-    is_line(text) && is_line(wanted) || is_plain(text) && is_plain(wanted)
+    INSTEAD.into_iter().any(|instead| is_line(text, instead) && is_line(wanted, instead)) || is_plain(text) && is_plain(wanted)
 }
 
 /// The programs of ours that a command may start.
@@ -87,6 +99,7 @@ pub fn is_ours(program: &str) -> bool {
 mod tests {
     use super::*;
     use crate::install::ground::tests::{bare, program};
+    use frith_store::hosts;
     use std::{
         io::Write as _,
         path::Path,
@@ -94,7 +107,7 @@ mod tests {
     };
 
     fn at(user: &Path) -> String {
-        hook(&bare(user, &|_| None), "claude", "SessionStart")
+        hook(&bare(user, &|_| None), "claude", hosts::host("claude").unwrap().event("SessionStart").unwrap())
     }
 
     #[test]
@@ -106,6 +119,22 @@ mod tests {
             let inside = inside.strip_suffix('\'').unwrap();
             assert!(before == "/bin/sh" && !inside.contains(['\'', '$', '`', '\\', '\n']), "{command}");
         }
+    }
+
+    #[test]
+    fn b17_a_command_for_a_worktree_is_one_word_for_every_shell_and_differs_in_its_program_alone() {
+        let command = |user: &str, event: &str| {
+            hook(&bare(Path::new(user), &|_| None), "claude", hosts::host("claude").unwrap().event(event).unwrap())
+        };
+        for event in ["WorktreeCreate", "WorktreeRemove"] {
+            for user in ["/home/ada", "/home/ada lovelace", "/home/it's ada", "/home/$ada"] {
+                let text = command(user, event);
+                let inside = text.strip_prefix("/bin/sh -c '").and_then(|text| text.strip_suffix('\'')).unwrap();
+                assert!(!inside.contains('\'') && !inside.contains("\\\\") && !inside.contains('\n'), "{text}");
+                assert!(is_hook(&text, "claude", event) && is_alike(&text, &command("/home/ada", event), "claude", event), "{text}");
+            }
+        }
+        assert!(!is_alike(&command("/u", "WorktreeCreate"), &at(Path::new("/u")), "claude", "WorktreeCreate"));
     }
 
     /// The shells of this machine that may run what is `/bin/sh` elsewhere.

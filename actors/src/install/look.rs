@@ -34,8 +34,6 @@ pub struct HostState {
     pub installed: Option<bool>,
     /// What is to stand in its files, or stands there.
     pub parts: Vec<Part>,
-    /// Events that are entered once something of ours answers them.
-    pub later: Vec<&'static str>,
     /// Files that cannot be looked into.
     pub faults: Vec<String>,
     /// What is said of it and was not seen to be so.
@@ -81,14 +79,6 @@ pub fn look(ground: &Ground<'_>, host: &'static Host, record: &Record) -> HostSt
         takes_hooks: host.hooks.known().is_some_and(|hooks| hooks.installed),
         installed: record.hosts.get(host.id).map(|entered| entered.installed),
         parts: Vec::new(),
-        later: host
-            .hooks
-            .known()
-            .map_or(&[][..], |hooks| hooks.events)
-            .iter()
-            .filter(|event| event.later)
-            .map(|event| event.name)
-            .collect(),
         faults: Vec::new(),
         unverified: host.unverified,
         command: found.variants.iter().find_map(|variant| variant.command.clone()),

@@ -7,6 +7,7 @@
 pub mod file;
 pub mod ground;
 pub mod find;
+mod launcher;
 mod command;
 mod skill;
 pub mod wanted;

@@ -161,7 +161,7 @@ fn hooks(ground: &Ground<'_>, host: &Host, variant: OfFile<'_>) -> Vec<Wanted> {
         let beside = beside(shape, keys).map(|(key, at, it)| value(What::Setting(key.to_owned()), at, it));
         all.extend(beside);
         all.extend(used().map(|event| {
-            let element = element(hooks, shape, event, &command::hook(ground, host.id, event.name), host.id);
+            let element = element(hooks, shape, event, &command::hook(ground, host.id, event), host.id);
             value(What::Hook(event.name.to_owned()), steps(keys, Some(event.name)), element)
         }));
     }
@@ -191,7 +191,7 @@ fn element(hooks: &Hooks, shape: EntryShape, event: &HookEvent, command: &str, h
                 put("matcher", matcher.into());
             }
             let mut inner = Map::from_iter([("type".to_owned(), "command".into()), ("command".to_owned(), command.into())]);
-            inner.extend(timeout(hooks));
+            inner.extend(timeout(hooks, event));
             put("hooks", Value::Array(vec![inner.into()]));
         }
         EntryShape::Commands => put("command", command.into()),
@@ -199,7 +199,7 @@ fn element(hooks: &Hooks, shape: EntryShape, event: &HookEvent, command: &str, h
             put("type", "command".into());
             put("bash", command.into());
             put("powershell", command::plain(PROGRAM, host, event.name).into());
-            fields.extend(timeout(hooks));
+            fields.extend(timeout(hooks, event));
         }
         EntryShape::Tables | EntryShape::NamedTables => {
             if shape == EntryShape::NamedTables {
@@ -210,25 +210,26 @@ fn element(hooks: &Hooks, shape: EntryShape, event: &HookEvent, command: &str, h
                 put("matcher", matcher.into());
             }
             put("command", command.into());
-            fields.extend(timeout(hooks));
+            fields.extend(timeout(hooks, event));
         }
         EntryShape::Flat => {
             if let Some(matcher) = event.matcher {
                 put("match", matcher.into());
             }
             put("command", command.into());
-            fields.extend(timeout(hooks));
+            fields.extend(timeout(hooks, event));
         }
         EntryShape::Scripts => {}
     }
     fields.into()
 }
 
-fn timeout(hooks: &Hooks) -> Option<(String, Value)> {
+fn timeout(hooks: &Hooks, event: &HookEvent) -> Option<(String, Value)> {
     let timeout = hooks.timeout.known()?;
+    let seconds = event.seconds.unwrap_or(SECONDS);
     let number = match timeout.unit {
-        Unit::Seconds => SECONDS,
-        Unit::Milliseconds => SECONDS * 1_000,
+        Unit::Seconds => seconds,
+        Unit::Milliseconds => seconds * 1_000,
     };
     Some((timeout.field.to_owned(), number.into()))
 }

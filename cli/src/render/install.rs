@@ -201,9 +201,6 @@ fn details(state: &HostState, paper: &mut Paper) {
     for fault in &state.faults {
         paper.line(format!("{}: {fault}", state.host));
     }
-    if !state.later.is_empty() && state.has_any() {
-        paper.line(format!("{}: not entered, since nothing answers it yet: {}", state.host, state.later.join(", ")));
-    }
     if !state.unverified.is_empty() && (!state.found.is_empty() || state.has_any()) {
         paper.line(format!("{}: not verified: {}", state.host, state.unverified.join("; ")));
     }

@@ -46,8 +46,10 @@ pub struct HookEvent {
     pub documented: bool,
     /// Whether it is installed.
     pub used: bool,
-    /// Whether it will be installed once something of ours answers it.
-    pub later: bool,
+    /// What the host wants done at it, and would do itself without a hook.
+    pub instead: Option<Instead>,
+    /// For how many seconds the host waits for it; none for as long as for any other.
+    pub seconds: Option<u32>,
     /// Which of its occasions are installed, in the host's own pattern; none for all of them without a pattern.
     pub matcher: Option<&'static str>,
 }
@@ -74,6 +76,16 @@ pub enum EventClass {
     SubStop,
     /// Something else, which shows that the session lives.
     Other,
+}
+
+/// What a host wants done at an event. A hook that does not do it leaves the host without, so the command that is installed does
+/// what the host would have done where frith does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instead {
+    /// A worktree made, whose path is the answer.
+    MakeWorktree,
+    /// A worktree removed.
+    RemoveWorktree,
 }
 
 /// What may be answered to an event.
@@ -293,7 +305,7 @@ pub enum Permission {
 impl HookEvent {
     /// An event of this name and meaning, to which nothing is answered.
     pub const fn new(name: &'static str, class: EventClass) -> Self {
-        Self { name, class, says: Says::Nothing, documented: false, used: false, later: false, matcher: None }
+        Self { name, class, says: Says::Nothing, documented: false, used: false, instead: None, seconds: None, matcher: None }
     }
 
     /// To which context may be answered.
@@ -324,10 +336,11 @@ impl HookEvent {
         self
     }
 
-    /// That is installed once something of ours answers it.
+    /// At which the host wants this done, within so many seconds.
     #[must_use]
-    pub const fn later(mut self) -> Self {
-        self.later = true;
+    pub const fn instead(mut self, instead: Instead, seconds: u32) -> Self {
+        self.instead = Some(instead);
+        self.seconds = Some(seconds);
         self
     }
 

@@ -43,7 +43,8 @@ pub fn section<'a>(hosts: impl Iterator<Item = &'a Host>) -> String {
 /// All that is entered for a host whose entries are groups, as one file that has nothing else.
 pub fn whole(host: &Host) -> String {
     let Some(hooks) = host.hooks.known() else { return String::new() };
-    let used = hooks.events.iter().filter(|event| event.used);
+    // What a host wants done at an event is done by the command that is installed, which is more than a line to be typed.
+    let used = hooks.events.iter().filter(|event| event.used && event.instead.is_none());
     let lines: Vec<_> = used.map(|event| format!("    \"{}\": [{}]", event.name, group(host, hooks, event))).collect();
     format!("{{\n  \"hooks\": {{\n{}\n  }}\n}}\n", lines.join(",\n"))
 }

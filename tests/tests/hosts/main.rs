@@ -17,12 +17,6 @@ type Facts = BTreeMap<String, String>;
 /// Keys whose values are words for people about other facts, or tell of another system.
 const PROSE: &[&str] = &["notes", "windows_paths", "seed_events", "env_note", "value_forms"];
 
-/// Events that the file has installed and the rows have not, each with the reason.
-const NOT_INSTALLED: &[(&str, &str, &str)] = &[
-    ("claude", "WorktreeCreate", "nothing makes a worktree for a host, and a host that is told no path for one fails"),
-    ("claude", "WorktreeRemove", "no worktree of a host's is made by us, so none is ours to remove"),
-];
-
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate stands in the workspace")
 }
@@ -40,8 +34,7 @@ fn the_rows_and_the_file_know_the_same_facts() {
     let mut differences = String::new();
     for json in &file {
         let host = hosts::host(&text(&json["host"])).unwrap();
-        let (mut theirs, ours) = (from_file::facts(json), from_row::facts(host));
-        leave_out(host, &mut theirs);
+        let (theirs, ours) = (from_file::facts(json), from_row::facts(host));
         let names: std::collections::BTreeSet<_> = theirs.keys().chain(ours.keys()).collect();
         for name in names.into_iter().filter(|name| theirs.get(*name) != ours.get(*name)) {
             writeln!(differences, "{}.{name}\n  file {:?}\n  row  {:?}", host.id, theirs.get(name), ours.get(name)).unwrap();
@@ -50,22 +43,12 @@ fn the_rows_and_the_file_know_the_same_facts() {
     assert!(differences.is_empty(), "\n{differences}");
 }
 
-/// Takes an event that is not installed yet for one that is only documented. What the file no longer has installed needs no reason.
-fn leave_out(host: &Host, theirs: &mut Facts) {
-    for (_, event, why) in NOT_INSTALLED.iter().filter(|(id, ..)| *id == host.id) {
-        assert!(host.event(event).is_some_and(|event| event.later), "{event} is told to come later");
-        let said = theirs.insert(format!("hooks.event.{event}"), "true false ".into());
-        assert_eq!(said.as_deref(), Some("true true "), "{event} needs no reason: {why}");
-    }
-}
-
 #[test]
 fn a_host_that_waits_for_a_path_is_sent_an_event_only_where_something_answers_one() {
     for host in hosts::all() {
         let events = host.hooks.known().map_or(&[][..], |hooks| hooks.events);
         for event in events.iter().filter(|event| event.used && event.says == Says::Path) {
-            let answer = frith_actors::hook::answer::shape(host, event.name, Some("/a/path"), None);
-            assert!(!answer.is_empty(), "`{}` of {} is installed, and nothing is ever answered to it", event.name, host.id);
+            assert!(event.instead.is_some(), "`{}` of {} is installed, and its command answers no path", event.name, host.id);
         }
     }
 }
@@ -234,7 +217,11 @@ fn page_of_hosts() -> String {
                 Says::Nothing => "",
                 Says::Path => "a path",
             };
-            let installed = if event.used { format!("✓ {}", code(event.matcher)) } else { String::new() };
+            let installed = match event.instead {
+                Some(_) => "by `frith agents install` alone".to_owned(),
+                None if event.used => format!("✓ {}", code(event.matcher)),
+                None => String::new(),
+            };
             writeln!(page, "| `{}` | `{}` | {:?} | {context} | {} |", host.id, event.name, event.class, installed.trim_end())
                 .expect("a text takes what is written");
         }
