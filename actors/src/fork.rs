@@ -217,6 +217,7 @@ fn fault_point(step: Step) -> &'static str {
         Step::Register => "folder.register",
         Step::CheckOut => "folder.check-out",
         Step::Copy => "folder.copy",
+        Step::Include => "folder.include",
         Step::Place => "folder.place",
         Step::Link => "folder.link",
         Step::Hook => "folder.hook",
@@ -224,5 +225,8 @@ fn fault_point(step: Step) -> &'static str {
         Step::SetAside => "folder.set-aside",
         Step::DropBranch => "folder.drop-branch",
         Step::Delete => "folder.delete",
+        Step::Unlock => "folder.unlock",
+        Step::Lock => "folder.lock",
+        Step::Decide => "folder.decide",
     }
 }

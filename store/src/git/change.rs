@@ -55,6 +55,10 @@ pub(super) struct GitCommand {
     folder: PathBuf,
     arguments: Vec<OsString>,
     plain: bool,
+    /// Settings of this command alone, beside those of all.
+    settings: Vec<(&'static str, &'static str)>,
+    /// Variables of this command alone.
+    variables: Vec<(&'static str, &'static str)>,
     holds: Option<File>,
 }
 
@@ -67,6 +71,34 @@ pub(super) fn add_new_branch(repository: &Path, at: &Path, branch: &str, base: &
 /// Registers a worktree at `at` on a branch that exists. Checks nothing out.
 pub(super) fn add_existing_branch(repository: &Path, at: &Path, branch: &str) -> GitCommand {
     GitCommand::new(repository, ["worktree", "add", "--no-checkout", "--"]).argument(at).argument(branch)
+}
+
+/// Registers a worktree as [`add_new_branch`] does, and locks it with these words in the same moment.
+pub(super) fn add_locked(repository: &Path, at: &Path, branch: &str, base: &str, words: &str) -> GitCommand {
+    let reason = format!("--reason={words}");
+    let options = ["worktree", "add", "--no-checkout", "--no-track", "--lock", &reason, "-b", branch, "--"];
+    GitCommand::new(repository, options).argument(at).argument(base)
+}
+
+/// Brings the remote-tracking branch of one branch of `origin` up to date, and nothing else: no tags, no submodules, no
+/// `FETCH_HEAD`, and nobody is asked for a password.
+pub(super) fn fetch(common_dir: &Path, branch: &str) -> GitCommand {
+    let only = format!("+refs/heads/{branch}:refs/remotes/origin/{branch}");
+    let options = ["--no-tags", "--no-prune", "--no-write-fetch-head", "--recurse-submodules=no", "--refmap=", "--progress"];
+    let mut command = GitCommand::new(common_dir, ["fetch"]);
+    command.arguments.extend(options.map(OsString::from));
+    command.variables = vec![("GIT_ASKPASS", ""), ("SSH_ASKPASS_REQUIRE", "never")];
+    command.argument("--").argument("origin").argument(&only)
+}
+
+/// Prints the tracked paths whose content is stored elsewhere, each ended by a zero byte.
+pub(super) fn lfs_files(worktree: &Path) -> GitCommand {
+    GitCommand::new(worktree, ["ls-files", "-z", "--", ":(attr:filter=lfs)"])
+}
+
+/// Succeeds when git can fetch such content.
+pub(super) fn has_lfs(worktree: &Path) -> GitCommand {
+    GitCommand::new(worktree, ["lfs", "version"])
 }
 
 /// Checks out all files of `HEAD` in a fresh worktree, printing how far it is. `--force` is right here and only here:
@@ -86,7 +118,13 @@ pub(super) fn forget(repository: &Path, worktree: &Path) -> GitCommand {
     GitCommand::new(repository, ["worktree", "remove", "--"]).argument(worktree)
 }
 
-/// Takes off the lock git puts on a record while it makes it.
+/// Locks a worktree with these words. Git refuses if it is locked.
+pub(super) fn lock(repository: &Path, worktree: &Path, words: &str) -> GitCommand {
+    let reason = format!("--reason={words}");
+    GitCommand::new(repository, ["worktree", "lock", &reason, "--"]).argument(worktree)
+}
+
+/// Takes off a worktree's lock.
 pub(super) fn unlock(repository: &Path, worktree: &Path) -> GitCommand {
     GitCommand::new(repository, ["worktree", "unlock", "--"]).argument(worktree)
 }
@@ -113,7 +151,20 @@ pub(super) fn post_checkout(worktree: &Path, commit: &str) -> GitCommand {
 impl GitCommand {
     fn new<const N: usize>(folder: &Path, arguments: [&str; N]) -> Self {
         let arguments = arguments.into_iter().map(OsString::from).collect();
-        Self { folder: folder.to_path_buf(), arguments, plain: false, holds: None }
+        Self { folder: folder.to_path_buf(), arguments, plain: false, settings: Vec::new(), variables: Vec::new(), holds: None }
+    }
+
+    /// Leaves the files that stand for content stored elsewhere as they are. Without the program that fetches such content
+    /// its filter must not be asked, since git takes its absence for a failure.
+    pub(super) fn without_lfs(mut self) -> Self {
+        self.settings = vec![("filter.lfs.process", ""), ("filter.lfs.smudge", ""), ("filter.lfs.required", "false")];
+        self
+    }
+
+    /// Has the program that fetches such content leave those files as they are.
+    pub(super) fn skipping_lfs(mut self) -> Self {
+        self.variables = vec![("GIT_LFS_SKIP_SMUDGE", "1")];
+        self
     }
 
     fn argument(mut self, argument: &(impl AsRef<OsStr> + ?Sized)) -> Self {
@@ -179,8 +230,8 @@ impl GitCommand {
         }
         if !self.plain {
             command.env("LC_ALL", "C").env_remove("LANGUAGE").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_PROGRESS_DELAY", "0");
-            command.env("GIT_CONFIG_COUNT", SETTINGS.len().to_string());
-            for (index, (key, value)) in SETTINGS.iter().enumerate() {
+            command.env("GIT_CONFIG_COUNT", (SETTINGS.len() + self.settings.len()).to_string());
+            for (index, (key, value)) in SETTINGS.iter().chain(&self.settings).enumerate() {
                 command.env(format!("GIT_CONFIG_KEY_{index}"), key).env(format!("GIT_CONFIG_VALUE_{index}"), value);
             }
         }
@@ -189,6 +240,7 @@ impl GitCommand {
             .current_dir(&self.folder)
             .args(&self.arguments)
             .env("GIT_TERMINAL_PROMPT", "0")
+            .envs(self.variables.iter().copied())
             .process_group(0)
             .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
             .stdout(Stdio::piped())
@@ -358,6 +410,11 @@ mod tests {
             "git worktree add --no-checkout --no-track -b frith/fork-1 -- /x/-f abc"
         );
         assert_eq!(text(forget(odd, odd)), "git worktree remove -- /x/-f");
+        assert_eq!(
+            text(add_locked(odd, odd, "-b", "abc", "-x | y")),
+            "git worktree add --no-checkout --no-track --lock '--reason=-x | y' -b -b -- /x/-f abc"
+        );
+        assert!(text(fetch(odd, "-x")).ends_with(" -- origin +refs/heads/-x:refs/remotes/origin/-x"));
         assert!(misleads(OsStr::new("GIT_DIR")) && misleads(OsStr::new("GIT_CONFIG_PARAMETERS")));
         assert!(!misleads(OsStr::new("GIT_CONFIG_GLOBAL")) && !misleads(OsStr::new("HOME")));
     }

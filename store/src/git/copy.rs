@@ -22,7 +22,7 @@ use super::links::bytes_path;
 use super::watch::{Counts, Progress, Watch};
 
 /// Names at the top of the source that speak for the parent and would make the fork speak as it.
-const LEFT_OUT_AT_TOP: [&CStr; 2] = [c".mcp.json", c".frith.toml"];
+pub(super) const LEFT_OUT_AT_TOP: [&CStr; 2] = [c".mcp.json", c".frith.toml"];
 
 /// Read and written at once; files up to this size take two calls.
 const BLOCK: usize = 128 * 1024;
@@ -46,7 +46,7 @@ impl TopAttributes {
     }
 }
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 // A FIFO that took a file's place must not make the open wait.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 const NEW_FILE: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -69,37 +69,25 @@ pub(super) fn copy_folder(
     let into = rustix::fs::openat(CWD, target, FOLDER, Mode::empty()).map_err(made)?;
     let identities = own.iter().filter_map(|folder| folder.metadata().ok()).map(|found| (found.dev(), found.ino()));
     let top = into.try_clone().map_err(|source| MakeError::Io { doing: "made", path: target.to_path_buf(), source })?;
-    let mut copy = Copying {
-        source: source.to_path_buf(),
-        top,
-        own: identities.collect(),
-        below: PathBuf::new(),
-        linked: BTreeMap::new(),
-        clones: true,
-        block: vec![0; BLOCK],
-        counts: Counts::default(),
-        until,
-        told: watch.elapsed(),
-        watch,
-    };
+    let mut copy = Copying { own: identities.collect(), ..Copying::of_files(source, top, until, watch) };
     copy.everything(from, into, stat)?;
     copy.watch.progress(Progress::Copied(copy.counts));
     Ok((TopAttributes { mode: mode_kept(&stat), times: times(&stat) }, copy.counts))
 }
 
-struct Copying<'a> {
+pub(super) struct Copying<'a> {
     source: PathBuf,
     /// The copy's top, from which hard links are made.
     top: OwnedFd,
     own: BTreeSet<(u64, u64)>,
     /// The folder being copied, from the top.
-    below: PathBuf,
+    pub(super) below: PathBuf,
     /// Where a file with several names was copied to first.
     linked: BTreeMap<(u64, u64), PathBuf>,
     /// Whether the file system still may share blocks between files.
     clones: bool,
     block: Vec<u8>,
-    counts: Counts,
+    pub(super) counts: Counts,
     until: Duration,
     told: Duration,
     watch: &'a mut dyn Watch,
@@ -111,6 +99,25 @@ struct Level {
     into: OwnedFd,
     stat: Stat,
     names: std::vec::IntoIter<(CString, FileType)>,
+}
+
+impl<'a> Copying<'a> {
+    /// A copy of single files of `source` into the folder `top`, which is there.
+    pub(super) fn of_files(source: &Path, top: OwnedFd, until: Duration, watch: &'a mut dyn Watch) -> Self {
+        Self {
+            source: source.to_path_buf(),
+            top,
+            own: BTreeSet::new(),
+            below: PathBuf::new(),
+            linked: BTreeMap::new(),
+            clones: true,
+            block: vec![0; BLOCK],
+            counts: Counts::default(),
+            until,
+            told: watch.elapsed(),
+            watch,
+        }
+    }
 }
 
 impl Copying<'_> {
@@ -157,9 +164,9 @@ impl Copying<'_> {
             return Ok(None);
         }
         let result = match kind {
-            FileType::RegularFile => self.file(level, name).map(|()| None),
+            FileType::RegularFile => self.file(level.from.as_fd(), level.into.as_fd(), name).map(|()| None),
             FileType::Directory => self.folder(level, name),
-            FileType::Symlink => self.link(level, name).map(|()| None),
+            FileType::Symlink => self.link(level.from.as_fd(), level.into.as_fd(), name).map(|()| None),
             FileType::Unknown => return self.looked_at(level, name),
             _ => {
                 self.counts.special += 1;
@@ -207,17 +214,18 @@ impl Copying<'_> {
         Ok(Some((from, into, stat)))
     }
 
-    fn link(&mut self, level: &Level, name: &CStr) -> Result<(), Problem> {
-        let stat = rustix::fs::statat(&level.from, name, AtFlags::SYMLINK_NOFOLLOW).map_err(Problem::Source)?;
-        let leads_to = rustix::fs::readlinkat(&level.from, name, Vec::new()).map_err(Problem::Source)?;
-        rustix::fs::symlinkat(leads_to, &level.into, name).map_err(target)?;
-        rustix::fs::utimensat(&level.into, name, &times(&stat), AtFlags::SYMLINK_NOFOLLOW).map_err(target)?;
+    pub(super) fn link(&mut self, from: BorrowedFd<'_>, into: BorrowedFd<'_>, name: &CStr) -> Result<(), Problem> {
+        let stat = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW).map_err(Problem::Source)?;
+        let leads_to = rustix::fs::readlinkat(from, name, Vec::new()).map_err(Problem::Source)?;
+        rustix::fs::symlinkat(leads_to, into, name).map_err(target)?;
+        rustix::fs::utimensat(into, name, &times(&stat), AtFlags::SYMLINK_NOFOLLOW).map_err(target)?;
         self.counts.links += 1;
         Ok(())
     }
 
-    fn file(&mut self, level: &Level, name: &CStr) -> Result<(), Problem> {
-        let from = File::from(rustix::fs::openat(&level.from, name, FILE, Mode::empty()).map_err(Problem::Source)?);
+    pub(super) fn file(&mut self, from: BorrowedFd<'_>, into: BorrowedFd<'_>, name: &CStr) -> Result<(), Problem> {
+        let folder = into;
+        let from = File::from(rustix::fs::openat(from, name, FILE, Mode::empty()).map_err(Problem::Source)?);
         let stat = rustix::fs::fstat(&from).map_err(Problem::Source)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(Problem::Source(Errno::INVAL));
@@ -226,12 +234,12 @@ impl Copying<'_> {
             self.counts.git_links += 1;
             return Ok(());
         }
-        if stat.st_nlink > 1 && self.hard_link(level, name, &stat)? {
+        if stat.st_nlink > 1 && self.hard_link(folder, name, &stat)? {
             return Ok(());
         }
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        if !(self.clones && size > 0 && self.clone_file(&from, level.into.as_fd(), name, &stat)?) {
-            let into = File::from(rustix::fs::openat(&level.into, name, NEW_FILE, Mode::RUSR | Mode::WUSR).map_err(target)?);
+        if !(self.clones && size > 0 && self.clone_file(&from, folder, name, &stat)?) {
+            let into = File::from(rustix::fs::openat(folder, name, NEW_FILE, Mode::RUSR | Mode::WUSR).map_err(target)?);
             self.content(&from, &into, &stat)?;
             give(into.as_fd(), mode_kept(&stat), &times(&stat)).map_err(Problem::Target)?;
         }
@@ -325,9 +333,9 @@ impl Copying<'_> {
     }
 
     /// Makes a further name of a file that was copied already.
-    fn hard_link(&mut self, level: &Level, name: &CStr, stat: &Stat) -> Result<bool, Problem> {
+    fn hard_link(&mut self, folder: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> Result<bool, Problem> {
         if let Some(first) = self.linked.get(&identity(stat)) {
-            rustix::fs::linkat(&self.top, first, &level.into, name, AtFlags::empty()).map_err(target)?;
+            rustix::fs::linkat(&self.top, first, folder, name, AtFlags::empty()).map_err(target)?;
             self.counts.files += 1;
             return Ok(true);
         }
@@ -366,7 +374,7 @@ impl Copying<'_> {
         Ok(())
     }
 
-    fn may_go_on(&self) -> Result<(), MakeError> {
+    pub(super) fn may_go_on(&self) -> Result<(), MakeError> {
         if self.watch.cancelled() {
             return Err(MakeError::Cancelled);
         }
@@ -382,7 +390,7 @@ impl Copying<'_> {
 }
 
 /// What went wrong with one entry, and on which side.
-enum Problem {
+pub(super) enum Problem {
     Source(Errno),
     Target(io::Error),
     Stop(MakeError),
@@ -411,7 +419,7 @@ fn times(stat: &Stat) -> Timestamps {
     }
 }
 
-fn identity(stat: &Stat) -> (u64, u64) {
+pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     #[cfg_attr(target_os = "linux", expect(clippy::unnecessary_cast, reason = "other systems have narrower ones"))]
     (stat.st_dev as u64, stat.st_ino as u64)
 }

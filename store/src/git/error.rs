@@ -471,11 +471,11 @@ fn last_words(lines: &[String]) -> &str {
     fatal.or(lines.last()).map_or("it printed nothing", String::as_str)
 }
 
-fn reason_words(reason: &str) -> String {
+pub(super) fn reason_words(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(" ({reason})") }
 }
 
-fn minutes(time: Duration) -> String {
+pub(super) fn minutes(time: Duration) -> String {
     match time.as_secs() {
         0 => format!("{} ms", time.as_millis()),
         seconds if seconds % 60 == 0 => format!("{} min", seconds / 60),

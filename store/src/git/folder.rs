@@ -15,7 +15,7 @@ use super::error::{GitError, MakeError, RemoveError};
 use super::home::{self, ForkFolder, SiblingKind};
 use super::leftovers::{self, Record, set_aside_if_dead, take_back};
 use super::links::{self, Links};
-use super::lock::{Lock, forks_lock, repository_lock};
+use super::lock::{Lock, repository_lock};
 use super::plan::{FolderPlan, Reused, Way, Work, Worktree, plan};
 use super::read;
 use super::watch::{Progress, Step, Undoing, Watch};
@@ -97,13 +97,13 @@ impl<'a> Making<'a> {
         let fork = self.fork().clone();
         home::make_private(&fork.forks()).map_err(self.io("made", &fork.forks()))?;
         self.step(Step::SetAside)?;
-        set_aside_if_dead(&fork).map_err(left(&fork.staging()))?;
+        set_aside_if_dead(fork.own()).map_err(left(&fork.staging()))?;
         let left_before = fork.siblings().map_err(self.io("listed", &fork.forks()))?;
         for one in left_before.into_iter().filter(|one| one.kind != SiblingKind::Making) {
             let mut undoing = Undoing(&mut *self.watch);
             let done = match one.kind {
-                SiblingKind::Trash => leftovers::finish_removal(&fork, &one.path, self.plan.limits, &mut undoing),
-                _ => take_back(&fork, &one.path, self.plan.limits, &mut undoing),
+                SiblingKind::Trash => leftovers::finish_removal(fork.own(), &one.path, self.plan.limits, &mut undoing),
+                _ => take_back(fork.own(), &one.path, self.plan.limits, &mut undoing),
             };
             match done {
                 // Half deleted is out of the way already.
@@ -117,14 +117,7 @@ impl<'a> Making<'a> {
     fn stage(&self) -> Result<Lock, MakeError> {
         let fork = self.fork();
         let staging = fork.staging();
-        let failed = self.io("made", &staging);
-        let path = forks_lock(fork.home()).map_err(&failed)?;
-        let _forks = Lock::take(&path, || Ok(())).map_err(&failed)?;
-        match std::fs::create_dir(&staging) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(MakeError::BeingMade { folder: fork.folder() }),
-            other => other.map_err(&failed)?,
-        }
-        let lock = Lock::try_take(&staging.join("lock")).map_err(&failed)?;
+        let lock = leftovers::stage(fork.own()).map_err(self.io("made", &staging))?;
         lock.ok_or_else(|| MakeError::BeingMade { folder: fork.folder() })
     }
 
@@ -148,7 +141,7 @@ impl<'a> Making<'a> {
             let _lock = self.lock_repository(&one.common_dir)?;
             if one.forget {
                 self.step(Step::Forget)?;
-                leftovers::forget_gone(&self.plan.fork, &one.common_dir, self.plan.limits, &mut Undoing(&mut *self.watch))
+                leftovers::forget_gone(self.plan.fork.own(), &one.common_dir, self.plan.limits, &mut Undoing(&mut *self.watch))
                     .map_err(left(&self.fork().folder()))?;
             }
             self.step(Step::Register)?;
@@ -222,7 +215,7 @@ impl<'a> Making<'a> {
 
     fn link(&mut self, common_dir: &Path) -> Result<(), MakeError> {
         let fork = self.fork().clone();
-        leftovers::mend(&fork, common_dir, self.plan.limits, self.watch).map_err(|error| match error {
+        leftovers::mend(fork.own(), common_dir, self.plan.limits, self.watch).map_err(|error| match error {
             RemoveError::Git(error) => self.timed(error.into()),
             other => left(&fork.folder())(other),
         })?;
@@ -239,8 +232,8 @@ impl<'a> Making<'a> {
         if self.placed {
             home::rename_new(&fork.folder(), &fork.staged()).map_err(self.io("renamed", &fork.folder()))?;
         }
-        let unmade = home::set_aside(&fork, &fork.staging(), "unmade").map_err(self.io("renamed", &fork.staging()))?;
-        match take_back(&fork, &unmade, self.plan.limits, &mut Undoing(&mut *self.watch)) {
+        let unmade = home::set_aside(fork.own(), &fork.staging(), "unmade").map_err(self.io("renamed", &fork.staging()))?;
+        match take_back(fork.own(), &unmade, self.plan.limits, &mut Undoing(&mut *self.watch)) {
             Err(RemoveError::Halted { step }) => Err(MakeError::Halted { step }),
             Err(error) => {
                 // The failure that led here is the one to tell; the next making or sweep tries this again.

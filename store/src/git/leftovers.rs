@@ -3,6 +3,7 @@
 //! A making writes down what it is about to change before it changes it. What it left is judged by that record and by
 //! git's own state, never by guess, and every step may be repeated: it may itself be killed at any point.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::change;
 use super::delete::delete_tree;
 use super::error::RemoveError;
-use super::home::{self, ForkFolder, SiblingKind};
+use super::home::{self, OwnFolder, Sibling, SiblingKind};
 use super::links::{self, Links, Registered};
-use super::lock::{Lock, forks_lock, repository_lock};
+use super::lock::{Lock, folders_lock, repository_lock};
 use super::read;
-use super::watch::{Limits, Step, Watch};
+use super::watch::{Limits, Progress, Step, Watch};
 
 /// The words git locks a record with while it makes it.
 const GITS_OWN_LOCK: &str = "initializing";
@@ -25,7 +26,7 @@ const GITS_OWN_LOCK: &str = "initializing";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     common_dir: Vec<u8>,
-    /// The fork's branch.
+    /// The new folder's branch.
     pub(super) branch: String,
     /// Where it starts, in hex.
     pub(super) base: String,
@@ -70,96 +71,139 @@ pub fn sweep(home: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<Swept
     let listed = home::siblings(&home).map_err(io_error("looked at", &home))?;
     let mut swept = Swept::default();
     for sibling in listed {
-        let result = match sibling.kind {
-            SiblingKind::Making => match set_aside_if_dead(&sibling.fork) {
-                Ok(Some(unmade)) => take_back(&sibling.fork, &unmade, limits, watch),
-                Ok(None) => continue,
-                Err(error) => Err(error),
-            },
-            SiblingKind::Unmade => take_back(&sibling.fork, &sibling.path, limits, watch),
-            SiblingKind::Trash => finish_removal(&sibling.fork, &sibling.path, limits, watch),
-        };
-        match result {
-            Ok(()) => swept.removed.push(sibling.path),
-            Err(halted @ RemoveError::Halted { .. }) => return Err(halted),
-            Err(error) => swept.kept.push((sibling.path, error)),
-        }
+        swept.add(sibling, limits, watch)?;
     }
     Ok(swept)
 }
 
+impl Swept {
+    /// Clears one leftover away.
+    pub(super) fn add(&mut self, sibling: Sibling, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
+        let Sibling { own, path, kind } = sibling;
+        let result = match kind {
+            SiblingKind::Making => match set_aside_if_dead(&own) {
+                Ok(Some(unmade)) => take_back(&own, &unmade, limits, watch),
+                Ok(None) => return Ok(()),
+                Err(error) => Err(error),
+            },
+            SiblingKind::Unmade => take_back(&own, &path, limits, watch),
+            SiblingKind::Leaving => bring_back(&own, &path, limits, watch),
+            SiblingKind::Trash => finish_removal(&own, &path, limits, watch),
+        };
+        match result {
+            Ok(()) => self.removed.push(path),
+            Err(halted @ RemoveError::Halted { .. }) => return Err(halted),
+            Err(error) => self.kept.push((path, error)),
+        }
+        Ok(())
+    }
+}
+
+/// Makes the staging folder and takes its lock, which the maker holds until it ends. None while another is at work in it.
+pub(super) fn stage(own: &OwnFolder) -> io::Result<Option<Lock>> {
+    let staging = own.staging();
+    let _folders = Lock::take(&folders_lock(own.home(), own.folders_lock())?, || io::Result::Ok(()))?;
+    home::make_private(own.beside())?;
+    match std::fs::create_dir(&staging) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        other => other.and_then(|()| Lock::try_take(&staging.join("lock"))),
+    }
+}
+
 /// Renames a staging folder away if nobody is at work in it: neither its maker nor a git that outlived its maker.
-pub(super) fn set_aside_if_dead(fork: &ForkFolder) -> Result<Option<PathBuf>, RemoveError> {
-    let staging = fork.staging();
+pub(super) fn set_aside_if_dead(own: &OwnFolder) -> Result<Option<PathBuf>, RemoveError> {
+    let staging = own.staging();
     let failed = io_error("renamed", &staging);
-    let path = forks_lock(fork.home()).map_err(&failed)?;
+    let path = folders_lock(own.home(), own.folders_lock()).map_err(&failed)?;
     let _forks = Lock::take(&path, || Ok(())).map_err(&failed)?;
     match Lock::try_take(&staging.join("lock")) {
-        Ok(Some(_ours)) => home::set_aside(fork, &staging, "unmade").map(Some).map_err(failed),
+        Ok(Some(_ours)) => home::set_aside(own, &staging, "unmade").map(Some).map_err(failed),
         Ok(None) => Ok(None),
         Err(error) if links::absent(&error) => Ok(None),
         Err(error) => Err(failed(error)),
     }
 }
 
-/// Undoes one making that was set aside. Everything it changed is taken back unless the fork has a finished folder:
-/// then the making had come that far, and only git's link to it is mended.
-pub(super) fn take_back(fork: &ForkFolder, unmade: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
+/// Undoes one making that was set aside. Everything it changed is taken back unless its finished folder is in its place:
+/// then the making had come that far, and only git's link to it is mended. What others put there is left as it is.
+pub(super) fn take_back(own: &OwnFolder, unmade: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
     if let Some(record) = Record::read(unmade).filter(|record| record.common_dir().is_dir()) {
-        let _lock = take_repository(fork, record.common_dir(), limits, watch)?;
-        match links::links(&fork.folder()).map_err(io_error("looked at", &fork.folder()))? {
-            Links::Moved(_) => mend(fork, record.common_dir(), limits, watch)?,
-            _ if fork.folder().symlink_metadata().is_ok() => {}
-            _ => take_back_from_git(fork, &record, limits, watch)?,
+        let _lock = take_repository(own.home(), record.common_dir(), limits, watch)?;
+        match links::links(&own.folder()).map_err(io_error("looked at", &own.folder()))? {
+            Links::Moved(one) if own.is_ours_alone() || is_ours(own, &one) => mend(own, record.common_dir(), limits, watch)?,
+            _ if own.is_ours_alone() && own.folder().symlink_metadata().is_ok() => {}
+            _ => take_back_from_git(own, &record, limits, watch)?,
         }
     }
     step(watch, Step::Delete)?;
     delete_tree(unmade).map_err(|source| RemoveError::LeftInTrash { trash: unmade.to_path_buf(), source })
 }
 
+/// Renames a folder back that was to be looked at once more before its removal, and never was: nothing was decided.
+fn bring_back(own: &OwnFolder, leaving: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
+    let record = links::record_of(leaving).map_err(io_error("looked at", leaving))?;
+    let common_dir = record.as_deref().and_then(links::common_dir).filter(|folder| folder.is_dir());
+    // A remover at work holds the repository's lock; what it has dealt with meanwhile is gone from here.
+    let _lock = common_dir.map(|common_dir| take_repository(own.home(), common_dir, limits, watch)).transpose()?;
+    step(watch, Step::SetAside)?;
+    match home::rename_new(leaving, &own.folder()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && leaving.symlink_metadata().is_err() => Ok(()),
+        other => other.map_err(io_error("renamed back", leaving)),
+    }
+}
+
 /// Ends a removal: git forgets the folder that was renamed into the trash, then the trash goes.
-pub(super) fn finish_removal(fork: &ForkFolder, trash: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
+pub(super) fn finish_removal(own: &OwnFolder, trash: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
     let record = links::record_of(trash).map_err(io_error("looked at", trash))?;
     if let Some(common_dir) = record.as_deref().and_then(links::common_dir).filter(|folder| folder.is_dir()) {
         step(watch, Step::Forget)?;
-        let _lock = take_repository(fork, common_dir, limits, watch)?;
-        forget_gone(fork, common_dir, limits, watch)?;
+        let _lock = take_repository(own.home(), common_dir, limits, watch)?;
+        forget_gone(own, common_dir, limits, watch)?;
     }
     step(watch, Step::Delete)?;
     delete_tree(trash).map_err(|source| RemoveError::LeftInTrash { trash: trash.to_path_buf(), source })
 }
 
 /// Makes git's record name the place a finished folder was renamed to.
-pub(super) fn mend(fork: &ForkFolder, common_dir: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
+pub(super) fn mend(own: &OwnFolder, common_dir: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
     step(watch, Step::Link)?;
     // Git also looks at every other worktree and fails when one of those is beyond mending; what counts is the link.
-    let repaired = change::repair(common_dir, &fork.folder()).run(limits.quick, watch);
-    match links::links(&fork.folder()).map_err(io_error("looked at", &fork.folder()))? {
+    let repaired = change::repair(common_dir, &own.folder()).run(limits.quick, watch);
+    match links::links(&own.folder()).map_err(io_error("looked at", &own.folder()))? {
         Links::Whole(_) => Ok(()),
         _ => repaired.map(drop).map_err(RemoveError::from),
     }
 }
 
 /// Waits for the repository's lock, no longer than a making may hold it.
-fn take_repository(fork: &ForkFolder, common_dir: &Path, limits: Limits, watch: &dyn Watch) -> Result<Lock, RemoveError> {
+pub(super) fn take_repository(home: &Path, common_dir: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<Lock, RemoveError> {
     let failed = io_error("locked", common_dir);
-    let path = repository_lock(fork.home(), common_dir).map_err(&failed)?;
+    let path = repository_lock(home, common_dir).map_err(&failed)?;
     let started = watch.elapsed();
-    let busy = || io::Error::from(io::ErrorKind::ResourceBusy);
-    let may_wait = || !watch.cancelled() && watch.elapsed().saturating_sub(started) < limits.making;
-    Lock::take(&path, || may_wait().then_some(()).ok_or_else(busy)).map_err(|error| match error.kind() {
+    let mut told = false;
+    let may_wait = || {
+        if !std::mem::replace(&mut told, true) {
+            watch.progress(Progress::Waiting { repository: common_dir.to_path_buf() });
+        }
+        let goes_on = !watch.cancelled() && watch.elapsed().saturating_sub(started) < limits.making;
+        goes_on.then_some(()).ok_or_else(|| io::Error::from(io::ErrorKind::ResourceBusy))
+    };
+    Lock::take(&path, may_wait).map_err(|error| match error.kind() {
         io::ErrorKind::ResourceBusy => RemoveError::Busy { repository: common_dir.to_path_buf() },
         _ => failed(error),
     })
 }
 
-/// Drops git's records of this fork's places where no folder is. A lock someone put on a record is honoured.
-pub(super) fn forget_gone(fork: &ForkFolder, common_dir: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
+/// Drops git's records of this place, and of the one it is built in, where no folder is. A lock that someone else put on
+/// a record is honoured.
+pub(super) fn forget_gone(own: &OwnFolder, common_dir: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
     let records = links::all_registered(common_dir).map_err(io_error("looked at", common_dir))?;
-    let gone = |one: &Registered| is_ours(fork, one) && one.folder.symlink_metadata().is_err();
+    let gone = |one: &Registered| is_ours(own, one) && one.folder.symlink_metadata().is_err();
     for one in records.into_iter().filter(gone) {
         match one.locked.as_deref() {
-            Some(GITS_OWN_LOCK) => drop(change::unlock(common_dir, &one.folder).run(limits.quick, watch)?),
+            Some(words) if words == GITS_OWN_LOCK || own.lock() == Some(words) => {
+                drop(change::unlock(common_dir, &one.folder).run(limits.quick, watch)?)
+            }
             Some(_) => continue,
             None => {}
         }
@@ -168,15 +212,15 @@ pub(super) fn forget_gone(fork: &ForkFolder, common_dir: &Path, limits: Limits, 
     Ok(())
 }
 
-/// Whether a record names the fork's folder or the one it is built in.
-pub(super) fn is_ours(fork: &ForkFolder, one: &Registered) -> bool {
-    one.folder == fork.staged() || one.folder == fork.folder()
+/// Whether a record names the folder or the one it is built in.
+pub(super) fn is_ours(own: &OwnFolder, one: &Registered) -> bool {
+    one.folder == own.staged() || one.folder == own.folder()
 }
 
-fn take_back_from_git(fork: &ForkFolder, record: &Record, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
+fn take_back_from_git(own: &OwnFolder, record: &Record, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
     step(watch, Step::Forget)?;
-    drop_half_written(fork, record.common_dir()).map_err(io_error("cleared", record.common_dir()))?;
-    forget_gone(fork, record.common_dir(), limits, watch)?;
+    drop_half_written(own, record.common_dir()).map_err(io_error("cleared", record.common_dir()))?;
+    forget_gone(own, record.common_dir(), limits, watch)?;
     if !record.new_branch {
         return Ok(());
     }
@@ -189,9 +233,9 @@ fn take_back_from_git(fork: &ForkFolder, record: &Record, limits: Limits, watch:
     Ok(())
 }
 
-/// Deletes a record that git had only begun: it has git's own lock and does not say yet which folder it is for, so no
-/// git command can name it. Its name is the fork's id, to which git adds digits.
-fn drop_half_written(fork: &ForkFolder, common_dir: &Path) -> io::Result<()> {
+/// Deletes a record that git had only begun: it has the lock it is begun with and does not say yet which folder it is for,
+/// so no git command can name it. Its name is the folder's, to which git adds digits.
+fn drop_half_written(own: &OwnFolder, common_dir: &Path) -> io::Result<()> {
     let entries = match std::fs::read_dir(common_dir.join("worktrees")) {
         Ok(entries) => entries,
         Err(error) if links::absent(&error) => return Ok(()),
@@ -200,10 +244,10 @@ fn drop_half_written(fork: &ForkFolder, common_dir: &Path) -> io::Result<()> {
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name();
-        let Some(digits) = name.to_str().and_then(|name| name.strip_prefix(fork.id())) else { continue };
+        let Some(digits) = name.as_bytes().strip_prefix(as_record_name(own.name()).as_slice()) else { continue };
         let record = entry.path();
-        let begun = || !record.join("gitdir").exists() && nothing_but_gits_lock(&record);
-        if digits.bytes().all(|byte| byte.is_ascii_digit()) && begun() {
+        let begun = || !record.join("gitdir").exists() && nothing_but_its_lock(own, &record);
+        if digits.iter().all(u8::is_ascii_digit) && begun() {
             // Only an empty folder goes: whatever else is in it, it is not ours.
             let _ = std::fs::remove_file(record.join("locked"));
             let _ = std::fs::remove_dir(&record);
@@ -212,11 +256,22 @@ fn drop_half_written(fork: &ForkFolder, common_dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn nothing_but_gits_lock(record: &Path) -> bool {
+/// A folder's name as git makes the name of a record of it: as it would be part of a reference's name.
+fn as_record_name(name: &OsStr) -> Vec<u8> {
+    let mut made: Vec<u8> = Vec::new();
+    for &byte in name.as_bytes() {
+        let refused = byte <= b' ' || matches!(byte, 0x7f | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\');
+        let second_dot = byte == b'.' && made.last().is_none_or(|last| *last == b'.');
+        made.push(if refused || second_dot { b'-' } else { byte });
+    }
+    made
+}
+
+fn nothing_but_its_lock(own: &OwnFolder, record: &Path) -> bool {
     let Ok(mut entries) = std::fs::read_dir(record) else { return false };
     let only_lock = entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == "locked"));
     let words = std::fs::read_to_string(record.join("locked")).unwrap_or_default();
-    only_lock && (words.is_empty() || words.trim() == GITS_OWN_LOCK)
+    only_lock && (words.is_empty() || words.trim() == GITS_OWN_LOCK || own.lock() == Some(words.trim()))
 }
 
 pub(super) fn step(watch: &mut dyn Watch, step: Step) -> Result<(), RemoveError> {

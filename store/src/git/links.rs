@@ -4,7 +4,10 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::model::WorktreeId;
 
 /// Git's record of a linked worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +47,13 @@ pub(super) fn links(folder: &Path) -> io::Result<Links> {
         Err(error) if absent(&error) => Ok(Links::Moved(registered)),
         Err(error) => Err(error),
     }
+}
+
+/// By what a record is told apart from a later one of the same name.
+pub(super) fn identity(record: &Path) -> io::Result<WorktreeId> {
+    let written = record.join("commondir").metadata()?;
+    let stamp = written.mtime().saturating_mul(1_000_000_000).saturating_add(written.mtime_nsec());
+    Ok(WorktreeId { record: record.into(), stamp })
 }
 
 /// Every record of a repository, in the order of their names. One that is only half written is left out.

@@ -62,9 +62,10 @@ pub(super) fn repository_lock(home: &Path, common_dir: &Path) -> io::Result<Path
     Ok(locks(home)?.join(format!("repository-{}", &hash[..16])))
 }
 
-/// The lock of the folder that holds all forks, held only while a staging folder is made, judged or renamed.
-pub(super) fn forks_lock(home: &Path) -> io::Result<PathBuf> {
-    Ok(locks(home)?.join("forks"))
+/// The lock of the folders that hold all forks, or all worktrees, held only while a staging folder is made, judged or
+/// renamed.
+pub(super) fn folders_lock(home: &Path, of: &str) -> io::Result<PathBuf> {
+    Ok(locks(home)?.join(of))
 }
 
 fn locks(home: &Path) -> io::Result<PathBuf> {

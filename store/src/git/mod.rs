@@ -5,18 +5,22 @@
 //! stopped, followed, and given its clock. Nothing here knows what a task or an agent is, and nothing decides whether a
 //! fork may be made or removed: that is the rules' part.
 //!
-//! The modules, each using only those before it: `shell` `watch` `error` show, watch and fail; `home` `lock` `links`
-//! `origin` are names, locks, git's links on disk and addresses; `read` and `change` are git itself; `orphans` and `inventory` are the
-//! checkouts of a repository, `patch` `merging` `known` `reflog` whether their work is in the base, `sizes` what they hold, and `verdict` all of
-//! that together, looked at in `parallel`; `delete` and `leftovers` take back; `plan` decides how a folder is made, `copy` and
-//! `folder` make it, `remove` removes it.
+//! The modules, each using only those before it: `shell` `watch` `error` `worktree_error` show, watch and fail; `home` `lock`
+//! `links` `journal` `origin` are names, locks, git's links on disk, what is being done and addresses; `read` and `change`
+//! are git itself; `orphans` and `inventory` are the checkouts of a repository, `patch` `merging` `known` `reflog` whether their
+//! work is in the base, `sizes` what they hold, and `verdict` all of that together, looked at in `parallel`; `delete` and
+//! `leftovers` take back; `plan` decides how a folder is made, `copy` and `folder` make it, `remove` removes it. For
+//! worktrees that agents work in, `site` decides where one may stand, `include` and `add` make it, `relock` locks it anew,
+//! and `sweep` goes through what killed calls left.
 
 mod shell;
 mod watch;
 mod error;
+mod worktree_error;
 mod home;
 mod lock;
 mod links;
+mod journal;
 mod origin;
 pub mod read;
 mod change;
@@ -35,16 +39,27 @@ mod plan;
 mod copy;
 mod folder;
 mod remove;
+mod site;
+mod include;
+mod add;
+mod relock;
+mod sweep;
 
+pub use add::{MadeNote, MadeWorktree, fetch_default, make_worktree, resolve};
 pub use error::{GitError, MakeError, PlanError, ReadError, RemoveError, Unfinished};
 pub use folder::{MadeFolder, make};
 pub use home::ForkFolder;
+pub use include::{LineFault, SkippedWhy};
 pub use inventory::{Base, Checkout, Inventory, Standing, inventory};
 pub use known::Known;
 pub use leftovers::{Swept, sweep};
 pub use plan::{FolderPlan, Way, plan};
+pub use relock::relock;
 pub use remove::{FolderKind, FolderState, Removed, remove, seen};
 pub use shell::command_line;
+pub use site::NewWorktree;
 pub use sizes::{Cache, Sizes};
+pub use sweep::sweep_worktrees;
 pub use verdict::{Judged, Want, judge, measure};
 pub use watch::{CommandLine, Counts, Limits, Progress, Step, Watch};
+pub use worktree_error::{AddError, RelockError};

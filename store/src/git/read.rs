@@ -116,23 +116,38 @@ impl Changes {
 /// `None` when there is none. The answer never skips a broken repository to take one further up.
 pub fn find(folder: &Path) -> Result<Option<Repository>, ReadError> {
     let folder = folder.canonicalize().map_err(|source| ReadError::Unreadable { path: folder.to_path_buf(), source })?;
-    let inner = match gix::ThreadSafeRepository::discover_opts(&folder, Default::default(), options()) {
-        Ok(found) => found.to_thread_local(),
-        Err(error) if nothing_found(&error) => {
-            refuse_broken_link(&folder, None, None)?;
-            return Ok(None);
-        }
-        Err(error) => return Err(unreadable(&folder, error)),
-    };
-    refuse_broken_link(&folder, inner.workdir(), Some(inner.git_dir()))?;
-    let repository = Repository::new(inner)?;
-    if repository.inner.git_dir_trust() != gix::sec::Trust::Full {
-        return Err(ReadError::DubiousOwnership { path: repository.top.unwrap_or(repository.git_dir) });
-    }
+    let Some(repository) = around(&folder)? else { return Ok(None) };
     match repository.top() {
         Some(top) if !folder.starts_with(top) || folder.starts_with(&repository.git_dir) => Err(ReadError::InsideGitData { path: folder }),
         _ => Ok(Some(repository)),
     }
+}
+
+/// Finds the repository of a folder as [`find`] does, and also when it is named by its git folder.
+pub(super) fn find_or_named(folder: &Path) -> Result<Option<Repository>, ReadError> {
+    let folder = folder.canonicalize().map_err(|source| ReadError::Unreadable { path: folder.to_path_buf(), source })?;
+    match around(&folder)? {
+        Some(repository) if folder == repository.git_dir || folder == repository.common_dir => Ok(Some(repository)),
+        _ => find(&folder),
+    }
+}
+
+/// The repository around a folder without symbolic links, if git would work in it.
+fn around(folder: &Path) -> Result<Option<Repository>, ReadError> {
+    let inner = match gix::ThreadSafeRepository::discover_opts(folder, Default::default(), options()) {
+        Ok(found) => found.to_thread_local(),
+        Err(error) if nothing_found(&error) => {
+            refuse_broken_link(folder, None, None)?;
+            return Ok(None);
+        }
+        Err(error) => return Err(unreadable(folder, error)),
+    };
+    refuse_broken_link(folder, inner.workdir(), Some(inner.git_dir()))?;
+    let repository = Repository::new(inner)?;
+    if repository.inner.git_dir_trust() != gix::sec::Trust::Full {
+        return Err(ReadError::DubiousOwnership { path: repository.top.unwrap_or(repository.git_dir) });
+    }
+    Ok(Some(repository))
 }
 
 /// Opens the repository of a work tree, given its very top.
@@ -236,6 +251,13 @@ impl Repository {
         let found = self.inner.try_find_reference(full.as_str()).map_err(|error| self.broken(error))?;
         let Some(mut reference) = found else { return Ok(None) };
         reference.peel_to_id().map(|id| Some(id.to_string())).map_err(|error| self.broken(error))
+    }
+
+    /// The commit that a revision stands for, in hex; `None` when there is none.
+    pub(super) fn commit_of(&self, revision: &str) -> Option<String> {
+        let id = self.inner.rev_parse_single(revision).ok()?;
+        let commit = id.object().ok()?.peel_to_commit().ok()?;
+        Some(commit.id.to_string())
     }
 
     /// The work tree that has a branch checked out, whether its folder still exists or not.
@@ -390,15 +412,35 @@ impl Repository {
         Ok(Some(RepositoryIdentity { root: root.to_string(), origin }))
     }
 
+    /// The folder of hooks that the configuration names, when it names one. A relative path starts at the top of the work
+    /// tree the hook runs in.
+    pub(super) fn hooks_path(&self) -> Option<PathBuf> {
+        let path = self.inner.config_snapshot().trusted_path("core.hooksPath").ok().flatten()?;
+        Some(self.top.as_deref().unwrap_or(&self.git_dir).join(path))
+    }
+
+    /// Whether git is told how to fetch content that is stored elsewhere.
+    pub(super) fn has_lfs_filter(&self) -> bool {
+        let config = self.inner.config_snapshot();
+        ["filter.lfs.process", "filter.lfs.smudge"].iter().any(|key| config.string(*key).is_some_and(|value| !value.is_empty()))
+    }
+
+    /// Whether only a part of the files is checked out.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.inner.config_snapshot().boolean("core.sparseCheckout").unwrap_or(false)
+    }
+
+    /// What git ignores in this work tree.
+    pub(super) fn ignored(&self) -> Result<Ignored<'_>, ReadError> {
+        let index = self.inner.index_or_empty().map_err(|error| self.broken(error))?;
+        let source = gix::worktree::stack::state::ignore::Source::WorktreeThenIdMappingIfNotSkipped;
+        let stack = self.inner.excludes(&index, None, source).map_err(|error| self.broken(error))?;
+        Ok(Ignored { repository: self, index, stack })
+    }
+
     /// The file of the `post-checkout` hook, when the repository has one that git would run.
     pub fn post_checkout_hook(&self) -> Option<PathBuf> {
-        let config = self.inner.config_snapshot();
-        let folder = match config.trusted_path("core.hooksPath") {
-            // A relative path starts at the top of the work tree the hook runs in.
-            Ok(Some(path)) => self.top.as_deref().unwrap_or(&self.git_dir).join(path),
-            _ => self.common_dir.join("hooks"),
-        };
-        let hook = folder.join("post-checkout");
+        let hook = self.hooks_path().unwrap_or_else(|| self.common_dir.join("hooks")).join("post-checkout");
         hook.metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0).then_some(hook)
     }
 
@@ -431,8 +473,39 @@ impl Repository {
     }
 }
 
+/// What git ignores in one work tree. Paths are from its top.
+pub(super) struct Ignored<'r> {
+    repository: &'r Repository,
+    index: gix::worktree::Index,
+    stack: gix::AttributeStack<'r>,
+}
+
+impl Ignored<'_> {
+    /// Whether git knows the file already, checked out or not.
+    pub(super) fn is_tracked(&self, path: &Path) -> bool {
+        self.index.entry_by_path(BStr::new(path.as_os_str().as_bytes())).is_some()
+    }
+
+    /// Whether git passes over a file that it does not know.
+    pub(super) fn is_ignored(&mut self, path: &Path) -> Result<bool, ReadError> {
+        let found = self.stack.at_path(path, Some(gix::index::entry::Mode::FILE)).map_err(|error| self.repository.broken(error))?;
+        Ok(found.is_excluded())
+    }
+}
+
 /// Variables of ours that git may see although they begin with `GIT_`: where its configuration and its parts are.
-const KEPT: [&str; 6] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSH", "GIT_SSH_COMMAND"];
+const KEPT: [&str; 9] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    // How content and commits are fetched, where a person's machine needs it.
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "GIT_LFS_SKIP_SMUDGE",
+];
 
 /// Whether a variable of ours would lead git to another repository, index or configuration, as those do that a git hook
 /// is started with.

@@ -99,12 +99,12 @@ pub fn remove(fork: &ForkFolder, state: &FolderState, limits: Limits, watch: &mu
     }
     let branch = registered.as_ref().map(|one| tip(fork, one)).transpose()?.flatten();
     step(watch, Step::SetAside)?;
-    let trash = home::set_aside(fork, &folder, "trash").map_err(io_error("renamed", &folder))?;
+    let trash = home::set_aside(fork.own(), &folder, "trash").map_err(io_error("renamed", &folder))?;
     if let Err(changed) = refuse_changed(&folder, &trash, registered.as_ref(), state) {
         home::rename_new(&trash, &folder).map_err(io_error("renamed back", &trash))?;
         return Err(changed);
     }
-    finish_removal(fork, &trash, limits, watch)?;
+    finish_removal(fork.own(), &trash, limits, watch)?;
     Ok(Removed { folder, kind: state.kind, branch })
 }
 
@@ -112,7 +112,7 @@ pub fn remove(fork: &ForkFolder, state: &FolderState, limits: Limits, watch: &mu
 fn end_earlier_removals(fork: &ForkFolder, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
     let siblings = fork.siblings().map_err(io_error("listed", &fork.forks()))?;
     for trash in siblings.into_iter().filter(|one| one.kind == SiblingKind::Trash) {
-        finish_removal(fork, &trash.path, limits, watch)?;
+        finish_removal(fork.own(), &trash.path, limits, watch)?;
     }
     Ok(())
 }

@@ -111,6 +111,8 @@ pub enum Step {
     CheckOut,
     /// The folder is copied.
     Copy,
+    /// Ignored files that a new worktree is to have are copied into it.
+    Include,
     /// The finished folder is renamed to its place.
     Place,
     /// Git's link back to the folder is brought up to date.
@@ -125,6 +127,12 @@ pub enum Step {
     DropBranch,
     /// A folder set aside is deleted.
     Delete,
+    /// A worktree's lock is taken off.
+    Unlock,
+    /// A worktree is locked.
+    Lock,
+    /// What was looked at once more is given up for deletion.
+    Decide,
 }
 
 /// How long things may take.

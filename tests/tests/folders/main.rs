@@ -8,3 +8,7 @@ mod making;
 mod killed;
 mod copying;
 mod removing;
+mod adding;
+mod adding_killed;
+mod including;
+mod relocking;

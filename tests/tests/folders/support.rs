@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+pub use frith_store::git::NewWorktree;
 use frith_store::git::{FolderPlan, ForkFolder, Limits, MadeFolder, PlanError, Progress, Step, Watch, make, plan};
 use tempfile::TempDir;
 
@@ -200,4 +201,63 @@ pub fn inventory(folder: &Path) -> Vec<Entry> {
     }
     found.sort();
     found
+}
+
+/// The words of the lock of a task's worktree.
+pub fn lock_of(task: &str) -> String {
+    format!("host / model | {task} | 2026-01-02 | agent 0b8f0000-0000-4000-8000-000000000001")
+}
+
+impl Place {
+    /// Where worktrees for agents stand.
+    pub fn root(&self) -> PathBuf {
+        self.temp.path().join("root")
+    }
+
+    /// A worktree for a task, from the tip of the repository's branch.
+    pub fn new_worktree(&self, task: &str) -> NewWorktree {
+        self.new_worktree_from(task, &git(&self.source(), &["rev-parse", "HEAD"]))
+    }
+
+    pub fn new_worktree_from(&self, task: &str, base: &str) -> NewWorktree {
+        NewWorktree {
+            home: self.home(),
+            root: self.temp.path().canonicalize().unwrap().join("root"),
+            repository: self.source(),
+            directory: format!("source-{task}").into(),
+            branch: task.into(),
+            base: base.into(),
+            lock: lock_of(task),
+            limits: Limits::default(),
+            skip_lfs: false,
+            include_from: None,
+        }
+    }
+}
+
+/// What a repository's configuration is, in all its files.
+pub fn config(top: &Path) -> Vec<(String, Option<Vec<u8>>)> {
+    let files = [".git/config", ".git/config.worktree", ".git/info/exclude", ".git/info/attributes", ".git/info/sparse-checkout"];
+    files.iter().map(|file| ((*file).to_owned(), std::fs::read(top.join(file)).ok())).collect()
+}
+
+/// A finished worktree for a task that git and the file system agree on, with nothing left beside it.
+pub fn assert_added(place: &Place, task: &str) {
+    let path = place.root().canonicalize().unwrap().join(format!("source-{task}"));
+    assert_eq!(git(&path, &["status", "--porcelain"]), "");
+    assert_eq!(git(&path, &["rev-parse", "--show-toplevel"]), path.to_str().unwrap());
+    assert_eq!(git(&path, &["symbolic-ref", "--short", "HEAD"]), task);
+    let listed = git(&place.source(), &["worktree", "list", "--porcelain"]);
+    let row = listed.split("\n\n").find(|row| row.starts_with(&format!("worktree {}\n", path.display())));
+    assert!(row.is_some_and(|row| row.ends_with(&format!("locked {}", lock_of(task)))), "{listed}");
+    assert!(!place.root().join(".frith-worktrees").exists());
+}
+
+/// Neither folder, record nor branch of a task, and nothing beside.
+pub fn assert_nothing_left(place: &Place, task: &str) {
+    assert!(!place.root().join(format!("source-{task}")).exists());
+    assert!(!place.root().join(".frith-worktrees").exists());
+    assert_eq!(git(&place.source(), &["branch", "--list", task]), "");
+    assert!(names(&place.source().join(".git/worktrees")).iter().all(|name| !name.starts_with(&format!("source-{task}"))));
+    assert_eq!(names(&place.home().join("worktrees")), [""; 0]);
 }
