@@ -17,7 +17,7 @@ pub mod pools;
 pub use config::{ConfigFile, Entry, Format, Key, Mcp, Value};
 pub use environment::{CallerKey, Environment, Seen};
 pub use fact::{Fact, Source};
-pub use here::{EXTENSION_FOLDERS, Here, Moved, Signs};
+pub use here::{EXTENSION_FOLDERS, Here, Moved, Signs, Switch};
 pub use hooks::{
     Answer, Context, EntryShape, EventClass, EventName, Extra, Field, Folder, HookEvent, Hooks, Input, Instead, Payload, Permission, Says,
     Step, Timeout, Trust, Unit,

@@ -1,6 +1,8 @@
 //! JSON, with comments and trailing commas where a text has them. Other freedoms that some parsers take are faults here,
 //! since the host may not take them.
 
+use std::borrow::Cow;
+
 use jsonc_parser::{
     CollectOptions, ParseOptions,
     ast::{self, ObjectPropName},
@@ -19,7 +21,8 @@ use super::{
 
 /// What stands at a path.
 pub fn read(text: &str, at: &[Step]) -> Result<Option<Value>, EditError> {
-    let root = parse(text)?;
+    let whole = paired(text);
+    let root = parse(&whole)?;
     Ok(walked(&root, at)?.found.map(value_of))
 }
 
@@ -29,7 +32,8 @@ pub fn put(text: Option<&str>, at: &[Step], value: &Value) -> Result<Put, EditEr
         let looks = Looks { line_end: "\n", unit: "  ", colon: ": ", has_last_comma: false };
         return Ok(Put { text: format!("{}\n", looks.lines(&nested(at, value)?, "")), made: at.len() });
     };
-    let root = parse(text)?;
+    let whole = paired(text);
+    let root = parse(&whole)?;
     let way = walked(&root, at)?;
     let mut looks = Looks::of(text, &root);
     if let Some(found) = way.found {
@@ -57,7 +61,8 @@ pub fn put(text: Option<&str>, at: &[Step], value: &Value) -> Result<Put, EditEr
 
 /// The text without what stands at a path; none when a document that was made has nothing else.
 pub fn take(text: &str, at: &[Step], mut made: usize) -> Result<Option<String>, EditError> {
-    let root = parse(text)?;
+    let whole = paired(text);
+    let root = parse(&whole)?;
     let mut way = walked(&root, at)?.containers;
     if way.len() < at.len() || way.last().is_none_or(|(_, member)| member.is_none()) {
         return Ok(Some(text.to_owned()));
@@ -112,6 +117,33 @@ fn brackets(container: &ast::Value<'_>) -> Brackets {
 
 fn span(range: Range) -> Span {
     range.start..range.end
+}
+
+/// The text with an escape of the same length for each half of a pair that stands alone, which JSON allows and no text of ours
+/// can hold. Only what is read is changed by it: what is written is cut out of the text as it was.
+fn paired(text: &str) -> Cow<'_, str> {
+    let mut paired = Cow::Borrowed(text);
+    let mut at = 0;
+    while let Some(next) = text[at..].find('\\') {
+        at += next;
+        let second = || unit_at(text, at + 6).filter(|unit| (0xdc00..0xe000).contains(unit));
+        at += match unit_at(text, at) {
+            Some(0xd800..0xdc00) if second().is_some() => 12,
+            Some(0xd800..0xe000) => {
+                paired.to_mut().replace_range(at..at + 6, "\\ufffd");
+                6
+            }
+            // A backslash, and what it stands before.
+            _ => 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        };
+    }
+    paired
+}
+
+/// The unit of UTF-16 that an escape at this byte names.
+fn unit_at(text: &str, at: usize) -> Option<u32> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) { u32::from_str_radix(digits, 16).ok() } else { None }
 }
 
 fn parse(text: &str) -> Result<ast::Value<'_>, EditError> {

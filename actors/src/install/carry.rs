@@ -102,8 +102,8 @@ pub struct PartDone {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Note {
-    /// Hooks run only after a person has reviewed them in the host.
-    Review,
+    /// Hooks run only after a person has reviewed them in the host, by this command.
+    Review(&'static str),
     /// Hooks run only in folders that are trusted in the host.
     TrustedFolder,
     /// Sessions that run go on without until they are started anew.
@@ -302,6 +302,7 @@ impl Work<'_> {
     /// What was taken out is forgotten only once it is out, and so are the folders that went. What was left stays known.
     fn note_after(&self, held: &mut Held, carried: &[Planned]) -> Result<(), CarryError> {
         held.record.folders.retain(|folder| folder.exists());
+        held.record.backups.retain(|backup| backup.exists());
         match held.record.hosts.get(self.host.id).cloned() {
             Some(mut entered) => {
                 carried.iter().for_each(|it| note_file(&mut entered, it));
@@ -325,9 +326,13 @@ impl Work<'_> {
                 return Ok((planned, None));
             }
             let rights = if planned.plan.is_program { Rights::Program } else { Rights::Private };
-            let terms = Terms { now, backups, rights, keeps_removed: planned.plan.loses_edit, faults };
+            let ours = held.record.backups.clone();
+            let terms = Terms { now, backups, rights, ours: Some(&ours), keeps_removed: planned.plan.loses_edit, faults };
             match file::write_on(&planned.seen, planned.plan.text.as_deref(), terms) {
-                Ok(written) => return Ok((planned, written.backup)),
+                Ok(written) => {
+                    held.record.backups.extend(written.backup.clone());
+                    return Ok((planned, written.backup));
+                }
                 Err(FileError::Changed { .. }) => {
                     planned = self.plan(group, &held.record)?;
                     if let (Task::Enter, Some(mut entered)) = (group.task, held.record.hosts.get(self.host.id).cloned()) {
@@ -397,7 +402,7 @@ fn notes(ground: &Ground<'_>, host: &'static Host, done: &HostDone) -> Vec<Note>
     let hooks = host.hooks.known().filter(|hooks| hooks.installed);
     let mut notes = Vec::new();
     match hooks.map(|hooks| hooks.trust) {
-        Some(Trust::Review) => notes.push(Note::Review),
+        Some(Trust::Review(command)) => notes.push(Note::Review(command)),
         Some(Trust::Folder) => notes.push(Note::TrustedFolder),
         Some(Trust::Free) => {}
         None => notes.push(Note::NoHooks),

@@ -35,6 +35,11 @@ pub fn script(ground: &Ground<'_>, host: &str, event: &str) -> String {
     format!("#!/bin/sh\n# Entered by `frith agents install {host}`; `frith agents uninstall {host}` takes it away.\n{choice}\nexit 0\n")
 }
 
+/// The command for the shell of Windows: our program on the search path, else none, and always well.
+pub fn powershell(host: &str, event: &str) -> String {
+    format!("if (Get-Command {PROGRAM} -ErrorAction SilentlyContinue) {{ {} }}; exit 0", plain(PROGRAM, host, event))
+}
+
 /// The bare command of an event.
 pub fn plain(program: &str, host: &str, event: &str) -> String {
     format!("{program} hook {event} --host {host}")

@@ -5,6 +5,7 @@
 //! through, and never replaced. Nothing here knows what is in a file.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     fs::{self, File, OpenOptions, Permissions, TryLockError},
     io::{self, Read as _, Write as _},
@@ -58,6 +59,8 @@ pub struct Terms<'a> {
     pub backups: usize,
     /// Who may do what with a file that is made.
     pub rights: Rights,
+    /// The backups that a record tells of: no other file is taken for one, whatever its name. None goes by names alone.
+    pub ours: Option<&'a BTreeSet<PathBuf>>,
     /// Whether a file that is removed is backed up, since more than what its maker wrote goes with it.
     pub keeps_removed: bool,
     /// Where a test ends the process.
@@ -88,7 +91,7 @@ impl Rights {
 impl Terms<'_> {
     /// The terms on which a configuration file is written where nothing else is said.
     pub fn usual(now: Timestamp) -> Self {
-        Self { now, backups: BACKUPS, rights: Rights::Private, keeps_removed: false, faults: &NoFaults }
+        Self { now, backups: BACKUPS, rights: Rights::Private, ours: None, keeps_removed: false, faults: &NoFaults }
     }
 }
 
@@ -241,8 +244,8 @@ fn removed(there: &Seen, terms: Terms<'_>) -> Result<Option<PathBuf>, FileError>
     let kept = if terms.keeps_removed { backed_up(there, terms) } else { Ok(None) };
     let backup = kept.map_err(FileError::io(&there.path, "written"))?;
     fs::remove_file(&there.real).map_err(FileError::io(&there.path, "removed"))?;
-    if backup.is_some() {
-        forget_old(&there.real, terms.backups);
+    if let Some(backup) = &backup {
+        forget_old(&there.real, backup, terms);
     }
     Ok(backup)
 }
@@ -260,8 +263,8 @@ fn replaced(there: &Seen, text: &str, terms: Terms<'_>) -> Result<Option<PathBuf
         return Err(error);
     }
     terms.faults.reached("install.renamed");
-    if backup.is_some() {
-        forget_old(&there.real, terms.backups);
+    if let Some(backup) = &backup {
+        forget_old(&there.real, backup, terms);
     }
     Ok(backup)
 }
@@ -390,14 +393,15 @@ fn beside(path: &Path, before: &str, behind: &str) -> PathBuf {
 }
 
 /// Removes the oldest backups. Only names that a backup of this file has are looked at, and one that stays does no harm.
-fn forget_old(real: &Path, most: usize) {
+fn forget_old(real: &Path, newest: &Path, terms: Terms<'_>) {
     let Some(entries) = real.parent().and_then(|folder| fs::read_dir(folder).ok()) else { return };
     let begin = beside(real, "", ".bak-");
     let Some(begin) = begin.file_name().and_then(|begin| begin.to_str()) else { return };
-    let is_ours = |name: &String| name.strip_prefix(begin).is_some_and(is_time);
+    let is_known = |path: &Path| path == newest || terms.ours.is_none_or(|ours| ours.contains(path));
+    let is_ours = |name: &String| name.strip_prefix(begin).is_some_and(is_time) && is_known(&real.with_file_name(name));
     let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).filter(is_ours).collect();
     names.sort_unstable();
-    for old in names.iter().rev().skip(most) {
+    for old in names.iter().rev().skip(terms.backups) {
         let _ = fs::remove_file(real.with_file_name(old));
     }
 }
@@ -417,7 +421,6 @@ fn is_time(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::{
-        collections::BTreeSet,
         os::unix::fs::symlink,
         panic::{AssertUnwindSafe, catch_unwind},
         sync::Mutex,

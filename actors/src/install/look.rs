@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use frith_store::{hosts::Host, text::PathText};
 use serde::Serialize;
 
+use crate::edit::{self, Step};
 use crate::install::{
     file,
     find::{Found, find},
@@ -34,6 +35,8 @@ pub struct HostState {
     pub installed: Option<bool>,
     /// What is to stand in its files, or stands there.
     pub parts: Vec<Part>,
+    /// What switches its hooks off, where hooks of ours stand.
+    pub hooks_off: Vec<HooksOff>,
     /// Files that cannot be looked into.
     pub faults: Vec<String>,
     /// What is said of it and was not seen to be so.
@@ -41,6 +44,16 @@ pub struct HostState {
     /// The command that tells its version.
     #[serde(skip)]
     pub command: Option<PathBuf>,
+}
+
+/// A value that switches all hooks of a host off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksOff {
+    /// In which file.
+    pub file: PathText,
+    /// Its keys, with dots between them.
+    pub key: String,
 }
 
 /// One thing of ours, and how it stands.
@@ -79,6 +92,7 @@ pub fn look(ground: &Ground<'_>, host: &'static Host, record: &Record) -> HostSt
         takes_hooks: host.hooks.known().is_some_and(|hooks| hooks.installed),
         installed: record.hosts.get(host.id).map(|entered| entered.installed),
         parts: Vec::new(),
+        hooks_off: Vec::new(),
         faults: Vec::new(),
         unverified: host.unverified,
         command: found.variants.iter().find_map(|variant| variant.command.clone()),
@@ -94,7 +108,22 @@ pub fn look(ground: &Ground<'_>, host: &'static Host, record: &Record) -> HostSt
             Err(_) => {}
         }
     }
+    state.hooks_off = hooks_off(host, &state.parts);
     state
+}
+
+/// What switches hooks off in the files in which some of ours stand. A file that cannot be looked into was told already.
+fn hooks_off(host: &Host, parts: &[Part]) -> Vec<HooksOff> {
+    let known = host.hooks.known().and_then(|hooks| Some((host.here.hooks_off?, *hooks.format.known()?)));
+    let Some((switch, format)) = known else { return Vec::new() };
+    let stands = |part: &&Part| matches!(part.what, What::Hook(_)) && !matches!(part.state, State::Missing | State::Foreign);
+    let files: BTreeSet<&PathText> = parts.iter().filter(stands).map(|part| &part.file).collect();
+    let at: Vec<_> = switch.at.iter().map(|key| Step::Key((*key).to_owned())).collect();
+    let is_off = |file: &&PathText| {
+        let text = file::look(file.as_path()).ok().and_then(|seen| String::from_utf8(seen.bytes?).ok());
+        edit::read(format, text.as_deref(), &at).is_ok_and(|value| value == Some(switch.off.into()))
+    };
+    files.into_iter().filter(is_off).map(|file| HooksOff { file: file.clone(), key: switch.at.join(".") }).collect()
 }
 
 /// What could stand in a host's files, and whether it is to, since its variant is here.

@@ -1,5 +1,6 @@
 //! What of ours stands in a file, and how it stands there. Pure: texts in, findings out.
 
+use frith_store::hosts;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -119,15 +120,38 @@ fn is_marked(text: &str, what: &What, basis: &Basis<'_>) -> bool {
 
 fn single(there: Option<Value>, at: &[Step], wanted: &Value, what: &What, basis: &Basis<'_>) -> Standing {
     let Some(there) = there else { return Standing { state: State::Missing, places: Vec::new() } };
+    let said = without_host_adds(&there, basis.host);
     let state = match what {
-        _ if there == *wanted => State::Current,
-        What::Entry if serves(&there, basis.host) => {
+        _ if said == *wanted => State::Current,
+        What::Entry if serves(&said, basis.host) => {
             let same = |word: &str, wanted: &str| command::is_ours(word) && command::is_ours(wanted);
-            of_ours(&there, wanted, &same, &|word| vec![word], what, basis)
+            of_ours(&said, wanted, &same, &|word| vec![word], what, basis)
         }
         _ => State::Foreign,
     };
     Standing { state, places: vec![Place { at: at.to_vec(), value: there, state }] }
+}
+
+/// An entry with what its host has written below the one that is there.
+pub fn with_host_adds(entry: &Value, there: Option<&Value>, host: &str) -> Value {
+    let adds = hosts::host(host).map_or(&[][..], |host| host.here.adds_to_entry);
+    let mut entry = entry.clone();
+    if let (Value::Object(fields), Some(Value::Object(there))) = (&mut entry, there) {
+        fields.extend(there.iter().filter(|(key, _)| adds.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone())));
+    }
+    entry
+}
+
+/// An entry without what its host writes below it by itself.
+fn without_host_adds(entry: &Value, host: &str) -> Value {
+    let adds = hosts::host(host).map_or(&[][..], |host| host.here.adds_to_entry);
+    match entry {
+        Value::Object(fields) => {
+            let own = fields.iter().filter(|(key, _)| !adds.contains(&key.as_str()));
+            Value::Object(own.map(|(key, value)| (key.clone(), value.clone())).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// How something of ours stands that is not what is wanted: stale where nothing but the program differs and is gone.

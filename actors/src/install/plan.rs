@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     edit::{self, EditError, Match, Step},
     install::{
-        ours::{Basis, Place, Standing, State, standing},
+        ours::{self, Basis, Place, Standing, State, standing},
         record::Piece,
         wanted::{Form, Wanted, What},
     },
@@ -105,7 +105,7 @@ impl FilePlan {
         if act.changes() {
             match &wanted.form {
                 Form::Whole { text, is_program } => self.whole(wanted, text, *is_program),
-                Form::Value { .. } => self.value(wanted, state, &places)?,
+                Form::Value { .. } => self.value(wanted, state, &places, basis)?,
             }
         }
         self.say(&wanted.what, act);
@@ -118,7 +118,7 @@ impl FilePlan {
         self.note(Piece { what: wanted.what.clone(), at: Vec::new(), value: text.into(), made: 1 });
     }
 
-    fn value(&mut self, wanted: &Wanted, state: State, places: &[Place]) -> Result<(), EditError> {
+    fn value(&mut self, wanted: &Wanted, state: State, places: &[Place], basis: &Basis<'_>) -> Result<(), EditError> {
         let Form::Value { format, at, value } = &wanted.form else { return Ok(()) };
         let is_element = matches!(wanted.what, What::Hook(_));
         let kept = usize::from(state == State::Doubled);
@@ -132,7 +132,10 @@ impl FilePlan {
             return Ok(());
         }
         let at = if is_element { [at.as_slice(), &[Step::Item(Match::Equal(value.clone()))]].concat() } else { at.clone() };
-        let put = edit::put(*format, self.text.as_deref(), &at, value)?;
+        let whole = ours::with_host_adds(value, places.first().map(|place| &place.value).filter(|_| !is_element), basis.host);
+        // Where the host wrote it as it cannot be written back, it asks the person anew.
+        let put =
+            edit::put(*format, self.text.as_deref(), &at, &whole).or_else(|_| edit::put(*format, self.text.as_deref(), &at, value))?;
         self.text = Some(put.text);
         // What was made for it earlier goes with it, also when somebody took it out by hand meanwhile.
         let made = put.made.max(self.piece(&wanted.what).map_or(0, |piece| piece.made));

@@ -13,13 +13,13 @@ use std::{
 };
 
 use frith_store::{text::PathText, time::Timestamp};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     edit::{Match, Step},
-    install::wanted::What,
+    install::{file::look as look_at, wanted::What},
 };
 
 /// Everything that was entered, by host.
@@ -31,6 +31,9 @@ pub struct Record {
     /// Folders that were made for files of hosts, and go with the last of them.
     #[serde(default)]
     pub folders: BTreeSet<PathBuf>,
+    /// Files that lie beside those of hosts as these were: what else has such a name is somebody's.
+    #[serde(default)]
+    pub backups: BTreeSet<PathBuf>,
     /// Files of repositories into which something was entered, by whichever host.
     #[serde(default)]
     pub repositories: Vec<EnteredFile>,
@@ -103,11 +106,8 @@ pub fn read(home: &Path) -> io::Result<Record> {
 
 /// The record; none when it is damaged.
 fn whole(home: &Path) -> io::Result<Option<Record>> {
-    match fs::read(file(home)) {
-        Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(Record::default())),
-        Err(error) => Err(error),
-    }
+    let seen = look_at(&file(home)).map_err(io::Error::other)?;
+    Ok(seen.bytes.map_or_else(|| Some(Record::default()), |bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 /// The record of a home as it is, for one who only looks.
@@ -125,7 +125,10 @@ pub fn look(home: &Path) -> io::Result<Held> {
 /// # Errors
 /// The home cannot be written, or the record cannot be read.
 pub fn hold(home: &Path) -> io::Result<Held> {
-    let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(home.join("installs.lock"))?;
+    // A pipe of that name would wait for its reader.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let lock =
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).custom_flags(flags).open(home.join("installs.lock"))?;
     while let Err(error) = flock(&lock, FlockOperation::LockExclusive) {
         if error != rustix::io::Errno::INTR {
             return Err(error.into());
@@ -229,6 +232,15 @@ mod tests {
         fs::create_dir(file(home.path())).unwrap();
         assert!(read(home.path()).is_err() && look(home.path()).is_err() && hold(home.path()).is_err());
         assert!(file(home.path()).is_dir());
+    }
+
+    #[test]
+    fn a_pipe_in_its_place_is_refused_and_not_waited_for() {
+        for name in ["installs.json", "installs.lock"] {
+            let home = tempfile::tempdir().unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(home.path().join(name)).status().unwrap().success());
+            assert!(hold(home.path()).is_err(), "{name}");
+        }
     }
 
     #[test]

@@ -180,7 +180,7 @@ impl Work<'_> {
     fn write(&self, mut planned: Planned, record: &Record) -> Result<Planned, RepositoryError> {
         let is_program = self.way.entry == PostCreateEntry::MarkedLines;
         let rights = if is_program { Rights::Program } else { Rights::Shared };
-        let terms = Terms { now: self.ground.now, backups: 0, rights, keeps_removed: false, faults: self.ground.faults };
+        let terms = Terms { now: self.ground.now, backups: 0, rights, ours: None, keeps_removed: false, faults: self.ground.faults };
         for _ in 0..TRIES {
             if !planned.changes() {
                 return Ok(planned);

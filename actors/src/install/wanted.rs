@@ -105,7 +105,7 @@ fn entries(ground: &Ground<'_>, host: &Host, variant: OfFile<'_>) -> Vec<Wanted>
         let format = *entry.formats.get(at).unwrap_or(&entry.formats[0]);
         let by_name = variant.from_shell && !file.for_application && ground.is_named();
         let program = if by_name { PROGRAM.to_owned() } else { ground.program.to_string_lossy().into_owned() };
-        let fields = entry.fields.iter().filter(|(key, _)| !(file.for_application && *key == "type"));
+        let fields = entry.fields.iter().filter(|(key, _)| !file.without.contains(key));
         let value =
             fields.map(|(key, field)| ((*key).to_owned(), value_of(field, &program, &["mcp", "--host", host.id]))).collect::<Map<_, _>>();
         let form = Form::Value { format, at: steps(entry.at, None), value: value.into() };
@@ -198,7 +198,7 @@ fn element(hooks: &Hooks, shape: EntryShape, event: &HookEvent, command: &str, h
         EntryShape::ShellCommands => {
             put("type", "command".into());
             put("bash", command.into());
-            put("powershell", command::plain(PROGRAM, host, event.name).into());
+            put("powershell", command::powershell(host, event.name).into());
             fields.extend(timeout(hooks, event));
         }
         EntryShape::Tables | EntryShape::NamedTables => {

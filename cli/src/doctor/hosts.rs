@@ -60,6 +60,10 @@ fn one(ground: &Ground<'_>, host: &'static Host, state: HostState, heard: Option
         let fact = format!("`{id}` is not on this machine any more, and its files still have what was entered");
         return found.add("hosts", State::Odd, fact, Some(format!("frith agents uninstall {id}")));
     }
+    for off in &state.hooks_off {
+        let fact = format!("`{id}`: its hooks are switched off by `{}` in {}, so none of them runs", off.key, off.file);
+        found.add("hosts", State::Odd, fact, Some(format!("take `{}` out of that file: until then nothing is pushed", off.key)));
+    }
     let broken = broken(&state);
     if !broken.is_empty() {
         return mend(ground, host, &state, &broken, fix, found);
@@ -137,8 +141,8 @@ fn whole(host: &Host, state: &HostState, heard: Option<&BTreeSet<String>>, found
     let fact = format!("`{}`: {} entered", host.id, stand(state, &[Stands::Current]));
     let is_silent = state.takes_hooks && heard.is_some_and(|heard| !heard.contains(host.id));
     match host.hooks.known().map(|hooks| hooks.trust) {
-        Some(Trust::Review) if is_silent => {
-            let mend = format!("start {} and review the hooks there (/hooks): until then none runs, and nothing is pushed", host.name);
+        Some(Trust::Review(command)) if is_silent => {
+            let mend = format!("start {} and review the hooks there ({command}): until then none runs, and nothing is pushed", host.name);
             found.add("hosts", State::Odd, format!("{fact}, and no session was heard of"), Some(mend));
         }
         Some(Trust::Folder) if is_silent => {

@@ -113,7 +113,7 @@ fn one(what: &What) -> String {
 
 fn words(note: &Note, host: &HostDone) -> String {
     match note {
-        Note::Review => format!("{} runs a new hook only after you have reviewed it there (in a session: /hooks)", host.name),
+        Note::Review(command) => format!("{} runs a new hook only after you have reviewed it there (in a session: {command})", host.name),
         Note::TrustedFolder => format!("{} runs hooks, and starts servers, only in folders that you trust in it", host.name),
         Note::Restart => "sessions that run already go on without it until they are started anew".into(),
         Note::NoHooks => "no hooks: its agents are known while its server runs, and read their messages with `agent_inbox`".into(),
@@ -200,6 +200,9 @@ fn word(stands: State, host: &HostState) -> &'static str {
 fn details(state: &HostState, paper: &mut Paper) {
     for fault in &state.faults {
         paper.line(format!("{}: {fault}", state.host));
+    }
+    for off in &state.hooks_off {
+        paper.line(format!("{}: its hooks are switched off by `{}` in {}, so none of them runs", state.host, off.key, off.file));
     }
     if !state.unverified.is_empty() && (!state.found.is_empty() || state.has_any()) {
         paper.line(format!("{}: not verified: {}", state.host, state.unverified.join("; ")));

@@ -94,15 +94,24 @@ pub struct ConfigFile {
     pub windows: Fact<&'static str>,
     /// The path that holds where a variable in the others is not set.
     pub otherwise: Option<&'static str>,
-    /// Whether an entry in it names the program by its absolute path and leaves the type out, as for an application that
-    /// is not started from a shell.
+    /// Whether an entry in it names the program by its absolute path, as for an application that is not started from a shell.
     pub for_application: bool,
+    /// Fields of the entry that are not in this file.
+    pub without: &'static [&'static str],
 }
 
 impl ConfigFile {
     /// The same below the user's folder on Linux and macOS.
     pub const fn new(path: &'static str, windows: &'static str) -> Self {
-        Self { variant: None, linux: path, macos: path, windows: Fact::Known(windows), otherwise: None, for_application: false }
+        Self {
+            variant: None,
+            linux: path,
+            macos: path,
+            windows: Fact::Known(windows),
+            otherwise: None,
+            for_application: false,
+            without: &[],
+        }
     }
 
     /// One whose path on macOS is this.
@@ -130,6 +139,13 @@ impl ConfigFile {
     #[must_use]
     pub const fn otherwise(mut self, path: &'static str) -> Self {
         self.otherwise = Some(path);
+        self
+    }
+
+    /// One whose entry has none of these fields.
+    #[must_use]
+    pub const fn without(mut self, fields: &'static [&'static str]) -> Self {
+        self.without = fields;
         self
     }
 

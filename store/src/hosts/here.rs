@@ -12,6 +12,19 @@ pub struct Here {
     pub moved: &'static [Moved],
     /// The folder in which it looks for skills of the user's.
     pub skills: Fact<&'static str>,
+    /// What in the files that hold its hooks switches all of them off.
+    pub hooks_off: Option<Switch>,
+    /// Fields that it writes below our entry by itself, as what a person allowed: nobody's change of the entry.
+    pub adds_to_entry: &'static [&'static str],
+}
+
+/// A value with which a host runs no hook at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switch {
+    /// The keys that lead to it.
+    pub at: &'static [&'static str],
+    /// What it says then.
+    pub off: bool,
 }
 
 /// What shows that one variant of a host is installed: any of these.
@@ -55,13 +68,27 @@ pub const EXTENSION_FOLDERS: &[&str] = &[
 impl Here {
     /// Found by these signs, with files that nothing moves.
     pub const fn by(signs: &'static [Signs]) -> Self {
-        Self { signs, moved: &[], skills: Fact::Unchecked }
+        Self { signs, moved: &[], skills: Fact::Unchecked, hooks_off: None, adds_to_entry: &[] }
     }
 
     /// With files that these variables move.
     #[must_use]
     pub const fn moved(mut self, moved: &'static [Moved]) -> Self {
         self.moved = moved;
+        self
+    }
+
+    /// That writes these fields below our entry.
+    #[must_use]
+    pub const fn adds_to_entry(mut self, fields: &'static [&'static str]) -> Self {
+        self.adds_to_entry = fields;
+        self
+    }
+
+    /// Whose hooks are switched off where the value at these keys says so.
+    #[must_use]
+    pub const fn hooks_off(mut self, at: &'static [&'static str], off: bool) -> Self {
+        self.hooks_off = Some(Switch { at, off });
         self
     }
 

@@ -145,8 +145,8 @@ pub enum Unit {
 pub enum Trust {
     /// Nothing that is known of.
     Free,
-    /// A person reviews each new entry; until then it is skipped without a word.
-    Review,
+    /// A person reviews each new entry, by this command in a session; until then it is skipped without a word.
+    Review(&'static str),
     /// The folder was trusted.
     Folder,
 }

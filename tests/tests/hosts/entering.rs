@@ -25,7 +25,7 @@ pub fn section<'a>(hosts: impl Iterator<Item = &'a Host>) -> String {
         let files: Vec<_> = hooks.files.iter().map(|file| format!("`{}`", file.linux)).collect();
         let trust = match hooks.trust {
             Trust::Free => "",
-            Trust::Review => "; nothing of it runs before a person has reviewed it in the host",
+            Trust::Review(_) => "; nothing of it runs before a person has reviewed it in the host",
             Trust::Folder => "; it runs only in folders that are trusted in the host",
         };
         let (kind, words) = match hooks.format.known() {

@@ -135,7 +135,7 @@ fn hooks(hooks: &Hooks, put: &mut impl FnMut(&str, String)) {
     put("hooks.timeout", said(&hooks.timeout, |it| format!("{} in {}", unit(it.unit), it.field)));
     let trust = match hooks.trust {
         Trust::Free => "",
-        Trust::Review => "review",
+        Trust::Review(_) => "review",
         Trust::Folder => "folder",
     };
     put("hooks.trust", trust.into());

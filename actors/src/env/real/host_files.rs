@@ -1,9 +1,13 @@
 //! The real files of hosts, on this machine's disk.
 
 use std::{
+    ffi::OsStr,
     fs::{self, DirBuilder, OpenOptions},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    },
     path::{Path, PathBuf},
 };
 
@@ -11,6 +15,8 @@ use frith_store::git::read;
 
 use crate::env::host_files::HostFiles;
 
+/// What stands above a line of ours in git's own list.
+const MARK: &str = "# frith";
 /// The most bytes of such a file; no person keeps a larger one.
 const FILE_MOST: u64 = 1024 * 1024;
 
@@ -43,13 +49,15 @@ impl HostFiles for Disk {
         let made = !above.exists();
         DirBuilder::new().recursive(true).mode(0o700).create(above)?;
         require_within(folder, above)?;
-        replace(&path, text)?;
+        replace(&path, text.as_bytes())?;
         Ok(made)
     }
 
     fn remove(&self, folder: &Path, file: &str, and_folder: bool) -> io::Result<()> {
         let Some(path) = found(folder, file)? else { return Ok(()) };
         fs::remove_file(&path)?;
+        // A line too many in git's list hides nothing that is there.
+        let _ = let_git_show(folder, file);
         if and_folder && let Some(above) = path.parent().filter(|above| *above != folder) {
             // One that something else was put into stays.
             let _ = fs::remove_dir(above);
@@ -67,10 +75,7 @@ impl HostFiles for Disk {
         let line = format!("/{}", escaped(&path.to_string_lossy()));
         let list = repository.common_dir().join("info/exclude");
         // Bytes, since paths of others in it may be of any encoding.
-        let known = match fs::read(&list) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            read => read?,
-        };
+        let known = bytes_of(&list)?;
         if known.split(|byte| *byte == b'\n').any(|known| known == line.as_bytes()) {
             return Ok(());
         }
@@ -78,7 +83,47 @@ impl HostFiles for Disk {
             fs::create_dir_all(above)?;
         }
         let gap = if known.is_empty() || known.ends_with(b"\n") { "" } else { "\n" };
-        OpenOptions::new().create(true).append(true).open(list)?.write_all(format!("{gap}{line}\n").as_bytes())
+        OpenOptions::new().create(true).append(true).open(list)?.write_all(format!("{gap}{MARK}\n{line}\n").as_bytes())
+    }
+}
+
+/// Takes back what had git pass over a file, once no checkout of the repository has it any more. A line of somebody's own stays.
+fn let_git_show(folder: &Path, file: &str) -> io::Result<()> {
+    let Some((repository, path)) = in_repository(folder, file)? else { return Ok(()) };
+    if checkouts(&repository)?.iter().any(|top| top.join(&path).symlink_metadata().is_ok()) {
+        return Ok(());
+    }
+    let list = repository.common_dir().join("info/exclude").canonicalize()?;
+    let known = bytes_of(&list)?;
+    let ours = format!("{MARK}\n/{}\n", escaped(&path.to_string_lossy()));
+    let begins = |at: &usize| *at == 0 || known[at - 1] == b'\n';
+    let at = known.windows(ours.len()).enumerate().filter(|(_, there)| *there == ours.as_bytes()).map(|(at, _)| at).find(begins);
+    at.map_or(Ok(()), |at| replace(&list, &[&known[..at], &known[at + ours.len()..]].concat()))
+}
+
+/// The top of every checkout of a repository, as git's records tell them.
+fn checkouts(repository: &read::Repository) -> io::Result<Vec<PathBuf>> {
+    let common = repository.common_dir();
+    let mut tops: Vec<PathBuf> = common.parent().filter(|_| !repository.is_bare()).map(Path::to_owned).into_iter().collect();
+    let records = match fs::read_dir(common.join("worktrees")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(tops),
+        read => read?,
+    };
+    for record in records {
+        let link = bytes_of(&record?.path().join("gitdir"))?;
+        let link = PathBuf::from(OsStr::from_bytes(link.strip_suffix(b"\n").unwrap_or(&link)));
+        tops.extend(link.parent().map(Path::to_owned));
+    }
+    Ok(tops)
+}
+
+/// What is in a file; nothing when it is not there. A pipe in its place, which would wait for its writer, is none.
+fn bytes_of(file: &Path) -> io::Result<Vec<u8>> {
+    match fs::metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+        Ok(facts) if facts.is_file() => fs::read(file),
+        Ok(_) => Err(io::Error::other(format!("`{}` is no file", file.display()))),
     }
 }
 
@@ -107,12 +152,12 @@ fn require_within(folder: &Path, path: &Path) -> io::Result<()> {
 }
 
 /// Writes beside the file and renames over it, so that nobody reads half of it. One that was there keeps its mode.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or_else(|| io::Error::other("it has no name"))?.to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.frith-new"));
     let mode = fs::metadata(path).map(|facts| facts.permissions()).ok();
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| mode.map_or(Ok(()), |mode| file.set_permissions(mode)));
+    let written = file.write_all(text).and_then(|()| mode.map_or(Ok(()), |mode| file.set_permissions(mode)));
     let done = written.and_then(|()| file.sync_all()).and_then(|()| fs::rename(&beside, path));
     if done.is_err() {
         // What was written beside it is of no use to anybody.
@@ -166,6 +211,42 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(elsewhere.path().join("settings.json")).unwrap(), "{}");
         assert!(!elsewhere.path().join("new.json").exists());
+    }
+
+    #[test]
+    fn what_git_passes_over_is_taken_back_with_the_last_file_and_nothing_else_of_the_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |line: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(line).current_dir(folder.path().join("app"));
+            assert!(command.env("GIT_CONFIG_GLOBAL", "/dev/null").status().unwrap().success());
+        };
+        let (main, linked) = (folder.path().join("app"), folder.path().join("linked"));
+        fs::create_dir(&main).unwrap();
+        git(&["init", "--quiet"]);
+        git(&["commit", "--quiet", "--allow-empty", "-m", "x"]);
+        git(&["worktree", "add", "--quiet", "../linked"]);
+        let list = main.join(".git/info/exclude");
+        fs::create_dir_all(list.parent().unwrap()).unwrap();
+        fs::write(&list, "# mine\n*.log\n").unwrap();
+        for top in [&main, &linked] {
+            Disk.keep_out_of_git(top, ".mcp.json").unwrap();
+            Disk.write(top, ".mcp.json", "{}").unwrap();
+        }
+        let with = "# mine\n*.log\n# frith\n/.mcp.json\n";
+        assert_eq!(fs::read_to_string(&list).unwrap(), with);
+        Disk.remove(&main, ".mcp.json", false).unwrap();
+        assert_eq!(fs::read_to_string(&list).unwrap(), with, "the other checkout has it still");
+        Disk.remove(&linked, ".mcp.json", false).unwrap();
+        assert_eq!(fs::read_to_string(&list).unwrap(), "# mine\n*.log\n");
+        fs::write(&list, "/.mcp.json\n").unwrap();
+        Disk.write(&main, ".mcp.json", "{}").unwrap();
+        Disk.keep_out_of_git(&main, ".mcp.json").unwrap();
+        Disk.remove(&main, ".mcp.json", false).unwrap();
+        assert_eq!(fs::read_to_string(&list).unwrap(), "/.mcp.json\n", "somebody's own");
+        fs::remove_file(&list).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&list).status().unwrap().success());
+        assert!(Disk.keep_out_of_git(&main, ".mcp.json").unwrap_err().to_string().contains("is no file"));
     }
 
     #[test]

@@ -14,7 +14,8 @@ pub(super) static CLAUDE: Here = Here::by(&[
     Signs::application(&["claude-desktop"]).of("desktop").macos(&["/Applications/Claude.app", "~/Applications/Claude.app"]),
 ])
 .moved(&[Moved::folder("CLAUDE_CONFIG_DIR", "~/.claude"), Moved::file("CLAUDE_CONFIG_DIR", "~/.claude.json", ".claude.json")])
-.skills("~/.claude/skills");
+.skills("~/.claude/skills")
+.hooks_off(&["disableAllHooks"], true);
 
 pub(super) static CURSOR: Here = Here::by(&[Signs::application(&["cursor-agent", "cursor"])
     .linux(&["~/.local/bin/cursor-agent", "/usr/share/cursor/cursor", "/opt/Cursor/cursor"])
@@ -24,7 +25,8 @@ pub(super) static CURSOR: Here = Here::by(&[Signs::application(&["cursor-agent",
 pub(super) static CODEX: Here =
     Here::by(&[Signs::application(&["codex"]).macos(&["/opt/homebrew/bin/codex", "/Applications/Codex.app", "~/Applications/Codex.app"])])
         .moved(&[Moved::folder("CODEX_HOME", "~/.codex")])
-        .skills("~/.codex/skills");
+        .skills("~/.codex/skills")
+        .adds_to_entry(&["tools"]);
 
 pub(super) static WINDSURF: Here = Here::by(&[Signs::application(&["windsurf"])
     .linux(&["/usr/share/windsurf/windsurf", "/opt/windsurf/windsurf"])
@@ -69,7 +71,8 @@ pub(super) static PI: Here = Here::by(&[Signs::command(&["pi"])]).skills("~/.pi/
 pub(super) static ZCODE: Here = Here::by(&[Signs::application(&["zcode"])
     .linux(&["/opt/ZCode/zcode"])
     .macos(&["/Applications/ZCode.app", "~/Applications/ZCode.app"])])
-.skills("~/.zcode/skills");
+.skills("~/.zcode/skills")
+.hooks_off(&["hooks", "enabled"], false);
 
 pub(super) static KIMI: Here = Here::by(&[Signs::command(&["kimi"]).linux(&["~/.local/bin/kimi"]).macos(&["~/.local/bin/kimi"])])
     .moved(&[Moved::folder("KIMI_CODE_HOME", "~/.kimi-code")])

@@ -39,7 +39,8 @@ pub(super) static CLAUDE: Host = Host {
             ConfigFile::new("~/.config/Claude/claude_desktop_config.json", "%APPDATA%\\Claude\\claude_desktop_config.json")
                 .on_macos("~/Library/Application Support/Claude/claude_desktop_config.json")
                 .of("desktop")
-                .for_application(),
+                .for_application()
+                .without(&["type"]),
         ],
         repository_files: Known(&[".mcp.json"]),
         path_variables: Known(&["CLAUDE_CONFIG_DIR"]),
@@ -146,7 +147,7 @@ pub(super) static CODEX: Host = Host {
             ..CLAUDE_PAYLOAD
         }),
         answer: Known(CLAUDE_ANSWER),
-        trust: Trust::Review,
+        trust: Trust::Review("/hooks"),
         source: Practice,
     }),
     plugin_functions: &[],
