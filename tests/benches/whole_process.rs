@@ -17,6 +17,7 @@ use std::{
 
 use frith_tests::{
     Sandbox,
+    figures::{compared, pairs, runs, time_of, told},
     seed::{fill, fill_with_mail, fill_with_schedules},
     wait::{timed, wait_for},
 };
@@ -52,60 +53,6 @@ fn main() {
             measure();
         }
     }
-}
-
-/// The sorted times of some runs.
-struct Times(Vec<Duration>);
-
-impl Times {
-    fn median(&self) -> f64 {
-        self.at(50)
-    }
-
-    /// The time in ms that this many percent of runs did not exceed.
-    fn at(&self, percent: usize) -> f64 {
-        self.0[(self.0.len() - 1) * percent / 100].as_secs_f64() * 1e3
-    }
-}
-
-/// Runs two pieces of work in turns.
-fn pairs(count: usize, mut one: impl FnMut(usize) -> Duration, mut other: impl FnMut(usize) -> Duration) -> (Times, Times) {
-    let mut times = (Vec::new(), Vec::new());
-    for round in 0..count {
-        times.0.push(one(round));
-        times.1.push(other(round));
-    }
-    times.0.sort();
-    times.1.sort();
-    (Times(times.0), Times(times.1))
-}
-
-fn runs(count: usize, mut work: impl FnMut(usize) -> Duration) -> Times {
-    let mut times: Vec<_> = (0..count).map(&mut work).collect();
-    times.sort();
-    Times(times)
-}
-
-fn told(what: &str, times: &Times) {
-    println!("{what:<64} median {:>9.2} ms   p95 {:>9.2} ms", times.median(), times.at(95));
-}
-
-fn compared(what: &str, (ours, theirs): &(Times, Times), other: &str) {
-    told(what, ours);
-    told(other, theirs);
-    println!(
-        "{:<64} {:.2} times, {:+.2} ms",
-        "  the ratio and the difference of the medians",
-        ours.median() / theirs.median(),
-        ours.median() - theirs.median()
-    );
-}
-
-/// The time a command takes that must succeed.
-fn time_of(mut command: Command) -> Duration {
-    let (output, time) = timed(|| command.output().unwrap());
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    time
 }
 
 fn frith(sandbox: &Sandbox, args: &[&str]) -> Duration {

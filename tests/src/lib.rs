@@ -16,6 +16,7 @@ pub mod mcp;
 pub mod seed;
 pub mod signer;
 pub mod texts;
+pub mod figures;
 pub mod worktrees;
 
 pub use host::Host;

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use frith_store::git::Judged;
+use frith_store::model::Proof;
 use tempfile::TempDir;
 
 /// What a worktree of the crowd is, and with it what must be said of it.
@@ -23,6 +25,21 @@ pub enum Kind {
     Dirty,
     /// Made and never worked in.
     Untouched,
+}
+
+impl Kind {
+    /// Whether this is what must be said of such a worktree.
+    pub fn is_said_by(self, judged: &Judged) -> bool {
+        let said = (judged.merged, judged.is_clean(), judged.has_own_commits, judged.is_finished());
+        said == match self {
+            Self::SquashedThenChanged => (Some(Proof::SameChange), true, true, true),
+            Self::Squashed => (Some(Proof::AddsNothing), true, true, true),
+            Self::Merged => (Some(Proof::Ancestor), true, true, true),
+            Self::Unmerged => (None, true, true, false),
+            Self::Dirty => (Some(Proof::Ancestor), false, false, false),
+            Self::Untouched => (Some(Proof::Ancestor), true, false, false),
+        }
+    }
 }
 
 /// The kinds and how many tenths of a crowd each has.

@@ -49,17 +49,11 @@ impl Merging {
         Ok(Self { repository, base, line: FirstParents { seen: BTreeSet::new(), next: Some(base), since: i64::MAX } })
     }
 
-    /// What is known of a commit. What cannot be found out is left out, and said in the log.
-    pub(super) fn facts(&mut self, tip: ObjectId) -> Facts {
-        let told = |error: gix::Error| tracing::debug!(%tip, base = %self.base, %error, "commits cannot be compared");
-        Facts {
-            proof: self.proof(tip).unwrap_or_else(|error| {
-                told(error);
-                None
-            }),
-            ahead: self.ahead(tip).map_err(told).ok().flatten(),
-            on_line: self.line.contains(&self.repository, tip).map_err(told).ok().flatten(),
-        }
+    /// What is known of a commit. An error is no answer, and may be gone the next time.
+    pub(super) fn facts(&mut self, tip: ObjectId) -> Result<Facts, gix::Error> {
+        // A shallow clone ends somewhere, and what it has is enough for the rest.
+        let on_line = self.line.contains(&self.repository, tip).unwrap_or(None);
+        Ok(Facts { proof: self.proof(tip)?, ahead: self.ahead(tip)?, on_line })
     }
 
     fn proof(&self, tip: ObjectId) -> Result<Option<Proof>, gix::Error> {

@@ -8,8 +8,9 @@
 //! The modules, each using only those before it: `shell` `watch` `error` `worktree_error` show, watch and fail; `home` `lock`
 //! `links` `journal` `origin` are names, locks, git's links on disk, what is being done and addresses; `read` and `change`
 //! are git itself; `orphans` and `inventory` are the checkouts of a repository, `patch` `merging` `known` `reflog` whether their
-//! work is in the base, `sizes` what they hold, and `verdict` all of that together, looked at in `parallel`; `delete` and
-//! `leftovers` take back; `plan` decides how a folder is made, `copy` and `folder` make it, `remove` removes it. For
+//! work is in the base, `submodules` what would be lost in those, `sizes` what they hold, and `verdict` all of that
+//! together, looked at in `parallel`; `delete` and `leftovers` take back; `plan` decides how a folder is made, `copy` and
+//! `folder` make it, `remove` removes it. For
 //! worktrees that agents work in, `site` decides where one may stand, `include` and `add` make it, `relock` locks it anew,
 //! and `sweep` goes through what killed calls left.
 
@@ -30,6 +31,7 @@ mod patch;
 mod merging;
 mod known;
 mod reflog;
+mod submodules;
 mod sizes;
 mod parallel;
 mod verdict;

@@ -318,6 +318,25 @@ impl Repository {
         Ok(index.prefixed_entries_range(prefix.as_bstr()).is_some())
     }
 
+    /// Whether `HEAD`, a branch or the stash has a commit that no branch of a remote has.
+    pub(super) fn has_unpushed(&self) -> Result<bool, ReadError> {
+        let broken = |error| self.broken(error);
+        let mut here: Vec<gix::ObjectId> =
+            self.head()?.commit().and_then(|hex| gix::ObjectId::from_hex(hex.as_bytes()).ok()).into_iter().collect();
+        let mut pushed = Vec::new();
+        for reference in self.inner.references().map_err(broken)?.all().map_err(broken)?.flatten() {
+            let name = reference.name().as_bstr().to_owned();
+            let Ok(id) = reference.into_fully_peeled_id() else { continue };
+            if name.starts_with(b"refs/remotes/") {
+                pushed.push(id.detach());
+            } else if name.starts_with(b"refs/heads/") || name == "refs/stash" {
+                here.push(id.detach());
+            }
+        }
+        let mut walk = self.inner.rev_walk(here).with_hidden(pushed).all().map_err(broken)?;
+        Ok(walk.next().transpose().map_err(broken)?.is_some())
+    }
+
     /// Whether a commit is reachable from a branch, a tag or another reference that all work trees share.
     pub(super) fn has_reference_to(&self, commit: gix::ObjectId) -> Result<bool, ReadError> {
         use gix::revision::walk::Sorting;
@@ -345,24 +364,27 @@ impl Repository {
     /// Counts what is not committed, submodules looked into.
     pub fn changes(&self) -> Result<Changes, ReadError> {
         use gix::status::{Item, Submodule, UntrackedFiles, index_worktree};
+        let broken = |error| self.broken(error);
         let mut inner = self.inner.clone();
         // A person may have untracked files left out of their own lists; they are lost with the folder all the same.
-        let shown = inner.config_snapshot_mut().set_raw_value("status.showUntrackedFiles", "all").map(drop);
-        shown.map_err(|error| self.broken(error))?;
+        if inner.config_snapshot().string("status.showUntrackedFiles").is_some() {
+            inner.config_snapshot_mut().set_raw_value("status.showUntrackedFiles", "all").map_err(broken)?;
+        }
         let submodules = Submodule::Given { ignore: gix::submodule::config::Ignore::None, check_dirty: true };
-        let index = inner.index_or_empty().map_err(|error| self.broken(error))?;
-        let status = inner.status(gix::progress::Discard).map_err(|error| self.broken(error))?;
+        let index = inner.index_or_empty().map_err(broken)?;
+        let as_committed = self.is_as_committed(&index)?;
+        let status = inner.status(gix::progress::Discard).map_err(broken)?;
         let status = status.untracked_files(UntrackedFiles::Files).index_worktree_submodules(submodules).index_worktree_rewrites(None);
-        let items: Box<dyn Iterator<Item = Result<Item, gix::Error>>> = if index.is_sparse() {
-            let items = status.into_index_worktree_iter(None).map_err(|error| self.broken(error))?;
+        let items: Box<dyn Iterator<Item = Result<Item, gix::Error>>> = if as_committed || index.is_sparse() {
+            let items = status.into_index_worktree_iter(None).map_err(broken)?;
             Box::new(items.map(|item| item.map(Item::IndexWorktree)))
         } else {
-            Box::new(status.into_iter(None).map_err(|error| self.broken(error))?)
+            Box::new(status.into_iter(None).map_err(broken)?)
         };
-        let mut tracked = if index.is_sparse() { self.staged_in_sparse(&index)? } else { BTreeSet::new() };
+        let mut tracked = if index.is_sparse() && !as_committed { self.staged_in_sparse(&index)? } else { BTreeSet::new() };
         let mut untracked = 0;
         for item in items {
-            match item.map_err(|error| self.broken(error))? {
+            match item.map_err(broken)? {
                 Item::IndexWorktree(item) if item.summary().is_none() => {}
                 Item::IndexWorktree(index_worktree::Item::DirectoryContents { .. }) => untracked += 1,
                 item => {
@@ -371,6 +393,15 @@ impl Repository {
             }
         }
         Ok(Changes { tracked: tracked.len(), untracked })
+    }
+
+    /// Whether git noted in the index that it holds exactly the files of `HEAD`. The note goes with the first path that is
+    /// staged, so where it still is nothing need be compared.
+    fn is_as_committed(&self, index: &gix::index::State) -> Result<bool, ReadError> {
+        let whole = |noted: u32| index.is_sparse() || usize::try_from(noted).is_ok_and(|noted| noted == index.entries().len());
+        let Some(noted) = index.tree().filter(|noted| noted.num_entries.is_some_and(whole)) else { return Ok(false) };
+        let head = self.inner.head_tree_id_or_empty().map_err(|error| self.broken(error))?;
+        Ok(noted.id == head)
     }
 
     /// The staged paths of an index that stands for whole folders by one entry each, which gix does not compare.

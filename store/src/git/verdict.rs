@@ -18,6 +18,7 @@ use super::parallel;
 use super::read::{self, Changes, Operation, Repository};
 use super::reflog;
 use super::sizes::{self, Sizes};
+use super::submodules;
 use super::watch::Watch;
 use crate::model::Proof;
 
@@ -26,7 +27,8 @@ const LOG_BYTES: u64 = 16 << 20;
 /// What is known of one checkout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judged {
-    /// What is not committed; none when it cannot be read, which counts as changed.
+    /// What is not committed; none when it cannot be read, which counts as changed. A submodule of a linked worktree with
+    /// commits that are on no branch of a remote counts as one change more: they would go with the folder.
     pub changes: Option<Changes>,
     /// What git is in the middle of there.
     pub operation: Option<Operation>,
@@ -110,7 +112,7 @@ impl Judge<'_> {
         let settled = operation.is_none() && checkout.detached == checkout.branch.is_none() && !self.inventory.is_default(checkout);
         let own = |tip| reflog::has_own_commits(self.log(checkout).as_deref(), tip, facts.on_line);
         Judged {
-            changes: repository.as_ref().and_then(changes),
+            changes: repository.as_ref().and_then(|repository| changes(repository, checkout.standing == Standing::Linked)),
             operation,
             merged: facts.proof.filter(|_| settled),
             has_own_commits: settled && tip.is_some_and(own),
@@ -132,9 +134,16 @@ impl Judge<'_> {
                 .ok()
         });
         let Some(merging) = merging else { return Facts::default() };
-        let facts = merging.facts(tip);
-        self.known.learn(tip, base, facts);
-        facts
+        match merging.facts(tip) {
+            Ok(facts) => {
+                self.known.learn(tip, base, facts);
+                facts
+            }
+            Err(error) => {
+                tracing::debug!(%tip, %base, %error, "commits cannot be compared");
+                Facts::default()
+            }
+        }
     }
 
     /// Git's log of where the branch stood; of a detached `HEAD`, of where that one did.
@@ -166,8 +175,11 @@ fn open(checkout: &Checkout) -> Option<Repository> {
     opened.inspect_err(|error| tracing::debug!(path = %checkout.path.display(), %error, "a worktree cannot be opened")).ok()
 }
 
-fn changes(repository: &Repository) -> Option<Changes> {
-    let found = repository.changes();
+fn changes(repository: &Repository, linked: bool) -> Option<Changes> {
+    let found = repository.changes().and_then(|changes| {
+        let unpushed = if linked { submodules::unpushed(repository)? } else { 0 };
+        Ok(Changes { tracked: changes.tracked + unpushed, ..changes })
+    });
     found.inspect_err(|error| tracing::debug!(%error, "what is not committed cannot be read")).ok()
 }
 

@@ -3,9 +3,9 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use frith_store::git::{Judged, Known, Want, judge};
+use frith_store::git::{Known, Want, judge};
 use frith_store::model::Proof;
-use frith_tests::worktrees::{Kind, Worktrees, commit, git, write};
+use frith_tests::worktrees::{Worktrees, commit, git, write};
 
 use crate::support::*;
 
@@ -122,6 +122,30 @@ fn histories_with_nothing_in_common_are_not_merged() {
 }
 
 #[test]
+fn a_shallow_clone_answers_with_what_it_has() {
+    let place = Worktrees::new(1);
+    for number in 0..3 {
+        write(&place.main(), "b", &format!("{number}\n"));
+        commit(&place.main(), "on");
+    }
+    place.push();
+    let shallow = place.root().join("shallow");
+    git(place.root(), &["clone", "-q", "--depth", "1", &format!("file://{}", place.origin().display()), "shallow"]);
+    let tree = place.tree("t1");
+    git(&shallow, &["worktree", "add", "-q", "--no-track", "-b", "t1", tree.to_str().unwrap(), "origin/main"]);
+    assert!(!verdict(&tree, &tree).is_finished());
+    write(&tree, "a", "work\n");
+    commit(&tree, "work");
+    let judged = verdict(&tree, &tree);
+    assert_eq!((judged.merged, judged.ahead), (None, Some(1)));
+    git(&shallow, &["merge", "-q", "--squash", "t1"]);
+    write(&shallow, "b", "and more\n");
+    commit(&shallow, "squashed");
+    git(&shallow, &["push", "-q", "origin", "main"]);
+    assert!(verdict(&tree, &tree).is_finished());
+}
+
+#[test]
 fn a12_a_fresh_branch_is_never_finished() {
     let place = Worktrees::new(1);
     let tree = place.add("t1");
@@ -212,7 +236,7 @@ fn a45_a46_a_sparse_worktree_is_clean_and_its_own_changes_are_not() {
 }
 
 #[test]
-fn what_is_staged_untracked_or_in_a_submodule_is_not_clean() {
+fn a26_what_is_staged_untracked_or_in_a_submodule_is_not_clean() {
     let place = Worktrees::new(1);
     git(&place.main(), &["submodule", "--quiet", "add", place.origin().to_str().unwrap(), "inner"]);
     write(&place.main(), ".gitignore", "ignored\n");
@@ -226,6 +250,13 @@ fn what_is_staged_untracked_or_in_a_submodule_is_not_clean() {
     write(&tree, "inner/a", "changed\n");
     assert_eq!(counts(), Some((1, 0)), "looked into");
     git(&tree.join("inner"), &["checkout", "-q", "a"]);
+    assert_eq!(counts(), Some((0, 0)));
+    git(&tree.join("inner"), &["switch", "-q", "-c", "own"]);
+    commit(&tree.join("inner"), "nowhere else");
+    git(&tree.join("inner"), &["switch", "-q", "--detach", "HEAD~1"]);
+    assert_eq!(counts(), Some((1, 0)), "a commit that would go with the folder");
+    git(&tree.join("inner"), &["push", "-q", "origin", "own"]);
+    assert_eq!(counts(), Some((0, 0)));
     write(&tree, "new", "");
     assert_eq!(counts(), Some((0, 1)));
     git(&tree, &["add", "new"]);
@@ -295,7 +326,7 @@ fn a_crowd_of_worktrees_gets_every_verdict_right() {
         let rows: Vec<_> = crowd.iter().map(|(tree, _)| row(&found, tree)).collect();
         let judged = judge(&found, &rows, Want::Verdict, &known, &mut Nobody);
         for ((tree, kind), one) in crowd.iter().zip(&judged) {
-            assert!(is_right(*kind, one), "{round}: {kind:?} {tree:?} {one:?}");
+            assert!(kind.is_said_by(one), "{round}: {kind:?} {tree:?} {one:?}");
         }
     }
     let file = std::fs::read(place.root().join("merges")).unwrap();
@@ -304,16 +335,4 @@ fn a_crowd_of_worktrees_gets_every_verdict_right() {
     let rows: Vec<_> = found.checkouts.iter().collect();
     judge(&found, &rows, Want::Verdict, &again, &mut Nobody);
     assert!(std::fs::read(place.root().join("merges")).unwrap().len() >= file.len());
-}
-
-fn is_right(kind: Kind, judged: &Judged) -> bool {
-    let said = (judged.merged, judged.is_clean(), judged.has_own_commits, judged.is_finished());
-    said == match kind {
-        Kind::SquashedThenChanged => (Some(Proof::SameChange), true, true, true),
-        Kind::Squashed => (Some(Proof::AddsNothing), true, true, true),
-        Kind::Merged => (Some(Proof::Ancestor), true, true, true),
-        Kind::Unmerged => (None, true, true, false),
-        Kind::Dirty => (Some(Proof::Ancestor), false, false, false),
-        Kind::Untouched => (Some(Proof::Ancestor), true, false, false),
-    }
 }

@@ -334,6 +334,21 @@ fn an_orphan_is_a_folder_whose_record_is_gone() {
 }
 
 #[test]
+fn a43_a_repository_of_another_user_is_refused_by_name() {
+    let place = Worktrees::new(1);
+    let tree = place.add("t1");
+    if std::os::unix::fs::chown(place.main().join(".git"), Some(54321), None).is_err() {
+        return; // Only root can give folders away.
+    }
+    for folder in [place.main(), tree] {
+        let refused = inventory(&folder).unwrap_err();
+        assert!(refused.to_string().contains("safe.directory") || matches!(refused, ReadError::Repository { .. }), "{refused}");
+    }
+    let refused = inventory(&place.main()).unwrap_err();
+    assert!(refused.hint().unwrap().contains("safe.directory"));
+}
+
+#[test]
 fn a52_two_hundred_worktrees_are_one_list() {
     let place = Worktrees::new(1);
     let first = place.add("t0");
