@@ -141,6 +141,15 @@ pub(super) fn reference_with(repository: &Path, commit: &str) -> GitCommand {
     GitCommand::new(repository, ["for-each-ref", "--count=1", "--format=%(refname)"]).argument(&contains)
 }
 
+/// Prints one commit of a repository that none of its remotes is known to have, or nothing: of its branches, its `HEAD`, and
+/// what was stashed in it.
+pub(super) fn unpushed(repository: &Path) -> GitCommand {
+    let of = ["HEAD", "--branches", "--glob=refs/stash", "--not", "--remotes"];
+    let mut command = GitCommand::new(repository, ["rev-list", "--max-count=1"]);
+    command.arguments.extend(of.map(OsString::from));
+    command
+}
+
 /// Runs the repository's own hook as `git worktree add` does after a checkout.
 pub(super) fn post_checkout(worktree: &Path, commit: &str) -> GitCommand {
     let nothing = "0".repeat(commit.len());

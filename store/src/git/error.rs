@@ -387,6 +387,48 @@ pub enum RemoveError {
         /// What, in a few words each; at most eight.
         what: Vec<String>,
     },
+    /// Something changed while it was removed, so it was brought back.
+    #[error("`{}` changed while it was removed: {}", .folder.display(), .what.join(", "))]
+    ChangedMeanwhile {
+        /// The worktree.
+        folder: PathBuf,
+        /// What, in a few words each; at most eight.
+        what: Vec<String>,
+    },
+    /// Git has no such worktree there, or by now another one.
+    #[error("`{}` is not the worktree that was to be removed", .folder.display())]
+    Replaced {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The worktree's folder is there, so git's record of it is not to be dropped.
+    #[error("`{}` is there", .folder.display())]
+    NotGone {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Git has nothing any more by which the folder could be a worktree again.
+    #[error("git's record of `{}` is gone, and no other belongs to it", .folder.display())]
+    RecordGone {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Commits in a submodule that no remote has would be lost with the worktree.
+    #[error("commit {commit} of the submodule at `{}` is on no remote", .folder.display())]
+    SubmoduleWork {
+        /// The submodule, or git's data of it.
+        folder: PathBuf,
+        /// The commit, in hex.
+        commit: String,
+    },
+    /// The folder is not one that can be made again.
+    #[error("`{}` is not a build cache to delete: {why}", .folder.display())]
+    NotACache {
+        /// The folder.
+        folder: PathBuf,
+        /// What is against it.
+        why: &'static str,
+    },
     /// What stands at the fork's place is a link or a file.
     #[error("`{}` is not a folder of frith's making", .path.display())]
     NotAFolder {
@@ -454,6 +496,9 @@ impl RemoveError {
             Self::Busy { .. } => Some("try again in a moment".into()),
             Self::Changed { .. } => Some("look at it, then delete it by hand".into()),
             Self::Locked { folder, .. } => Some(format!("git worktree unlock {}", super::shell::quoted(folder))),
+            Self::ChangedMeanwhile { .. } => Some("look at it, then try again".into()),
+            Self::SubmoduleWork { .. } => Some("push it from the submodule first".into()),
+            Self::RecordGone { .. } => Some("copy what you need out of it, then delete it by hand".into()),
             Self::DetachedWork { commit, .. } => Some(format!("git branch <name> {commit} keeps it")),
             Self::Git(error) => error.hint(),
             Self::Read(error) => error.hint(),

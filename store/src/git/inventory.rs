@@ -219,7 +219,7 @@ fn agreement(folder: &Path, record: &Path) -> Standing {
 }
 
 /// A path without symbolic links and `..`, as far as it is there.
-fn settled(path: &Path) -> PathBuf {
+pub(super) fn settled(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
     }

@@ -14,6 +14,7 @@ use super::change;
 use super::delete::delete_tree;
 use super::error::RemoveError;
 use super::home::{self, OwnFolder, Sibling, SiblingKind};
+use super::inventory::settled;
 use super::links::{self, Links, Registered};
 use super::lock::{Lock, folders_lock, repository_lock};
 use super::read;
@@ -141,7 +142,7 @@ pub(super) fn take_back(own: &OwnFolder, unmade: &Path, limits: Limits, watch: &
 
 /// Renames a folder back that was to be looked at once more before its removal, and never was: nothing was decided.
 fn bring_back(own: &OwnFolder, leaving: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
-    let record = links::record_of(leaving).map_err(io_error("looked at", leaving))?;
+    let record = links::record_seen_from(leaving, &own.folder()).map_err(io_error("looked at", leaving))?;
     let common_dir = record.as_deref().and_then(links::common_dir).filter(|folder| folder.is_dir());
     // A remover at work holds the repository's lock; what it has dealt with meanwhile is gone from here.
     let _lock = common_dir.map(|common_dir| take_repository(own.home(), common_dir, limits, watch)).transpose()?;
@@ -154,7 +155,7 @@ fn bring_back(own: &OwnFolder, leaving: &Path, limits: Limits, watch: &mut dyn W
 
 /// Ends a removal: git forgets the folder that was renamed into the trash, then the trash goes.
 pub(super) fn finish_removal(own: &OwnFolder, trash: &Path, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
-    let record = links::record_of(trash).map_err(io_error("looked at", trash))?;
+    let record = links::record_seen_from(trash, &own.folder()).map_err(io_error("looked at", trash))?;
     if let Some(common_dir) = record.as_deref().and_then(links::common_dir).filter(|folder| folder.is_dir()) {
         step(watch, Step::Forget)?;
         let _lock = take_repository(own.home(), common_dir, limits, watch)?;
@@ -214,7 +215,8 @@ pub(super) fn forget_gone(own: &OwnFolder, common_dir: &Path, limits: Limits, wa
 
 /// Whether a record names the folder or the one it is built in.
 pub(super) fn is_ours(own: &OwnFolder, one: &Registered) -> bool {
-    one.folder == own.staged() || one.folder == own.folder()
+    let folder = settled(&one.folder);
+    folder == own.staged() || folder == own.folder()
 }
 
 fn take_back_from_git(own: &OwnFolder, record: &Record, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {

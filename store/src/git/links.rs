@@ -81,6 +81,11 @@ pub(super) fn common_dir(record: &Path) -> Option<&Path> {
 
 /// The `.git` file's target; nothing when there is no `.git` file, as in a copy or in a main work tree.
 pub(super) fn record_of(folder: &Path) -> io::Result<Option<PathBuf>> {
+    record_seen_from(folder, folder)
+}
+
+/// The same of a folder that was renamed: a relative link starts where it stood.
+pub(super) fn record_seen_from(folder: &Path, stood: &Path) -> io::Result<Option<PathBuf>> {
     let dot_git = folder.join(".git");
     match dot_git.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => {}
@@ -89,7 +94,7 @@ pub(super) fn record_of(folder: &Path) -> io::Result<Option<PathBuf>> {
         Err(error) => return Err(error),
     }
     let text = std::fs::read(&dot_git)?;
-    Ok(text.strip_prefix(b"gitdir: ").map(|target| folder.join(path(target))))
+    Ok(text.strip_prefix(b"gitdir: ").map(|target| stood.join(path(target))))
 }
 
 /// Whether two spellings name the same existing folder.

@@ -12,7 +12,7 @@
 //! together, looked at in `parallel`; `delete` and `leftovers` take back; `plan` decides how a folder is made, `copy` and
 //! `folder` make it, `remove` removes it. For
 //! worktrees that agents work in, `site` decides where one may stand, `include` and `add` make it, `relock` locks it anew,
-//! and `sweep` goes through what killed calls left.
+//! `take` removes it, `tend` looks after what is left of one, and `sweep` goes through what killed calls left.
 
 mod shell;
 mod watch;
@@ -45,6 +45,8 @@ mod site;
 mod include;
 mod add;
 mod relock;
+mod take;
+mod tend;
 mod sweep;
 
 pub use add::{MadeNote, MadeWorktree, fetch_default, make_worktree, resolve};
@@ -62,6 +64,8 @@ pub use shell::command_line;
 pub use site::NewWorktree;
 pub use sizes::{Cache, Sizes};
 pub use sweep::sweep_worktrees;
+pub use take::{Gone, Order, Removal, RemoveFailure, remove_worktree};
+pub use tend::{forget_worktree, repair_worktree, shed_cache};
 pub use verdict::{Judged, Want, judge, measure};
 pub use watch::{CommandLine, Counts, Limits, Progress, Step, Watch};
 pub use worktree_error::{AddError, RelockError};

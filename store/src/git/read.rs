@@ -297,6 +297,14 @@ impl Repository {
         Ok(self.entry(commit, path)?.is_some_and(|(_, mode)| mode.is_tree()))
     }
 
+    /// Whether git tracks anything in a folder, from the top.
+    pub(super) fn tracks_below(&self, path: &Path) -> Result<bool, ReadError> {
+        let index = self.inner.index_or_empty().map_err(|error| self.broken(error))?;
+        let mut prefix = BString::from(path.as_os_str().as_bytes());
+        prefix.push(b'/');
+        Ok(index.prefixed_entries(prefix.as_bstr()).is_some())
+    }
+
     /// Whether a sparse checkout leaves nothing of a folder on disk. `false` where nothing is sparse.
     pub fn sparse_leaves_out(&self, path: &Path) -> Result<bool, ReadError> {
         let sparse = self.inner.config_snapshot().boolean("core.sparseCheckout").unwrap_or(false);

@@ -132,7 +132,7 @@ fn standing(folder: &Path) -> Result<Option<Option<Registered>>, RemoveError> {
     }))
 }
 
-fn refuse_changed(folder: &Path, at: &Path, registered: Option<&Registered>, state: &FolderState) -> Result<(), RemoveError> {
+pub(super) fn refuse_changed(folder: &Path, at: &Path, registered: Option<&Registered>, state: &FolderState) -> Result<(), RemoveError> {
     let now = seen_at(at, registered)?;
     if now == *state {
         return Ok(());
@@ -173,7 +173,7 @@ fn tip(fork: &ForkFolder, registered: &Registered) -> Result<Option<(String, Str
     Ok(tip.map(|tip| (fork.branch(), tip)))
 }
 
-fn seen_at(folder: &Path, registered: Option<&Registered>) -> Result<FolderState, RemoveError> {
+pub(super) fn seen_at(folder: &Path, registered: Option<&Registered>) -> Result<FolderState, RemoveError> {
     let mut state = walked(folder)?;
     if let Some(registered) = registered {
         let repository = read::of_git_dir(&registered.record)?;

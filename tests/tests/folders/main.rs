@@ -12,3 +12,5 @@ mod adding;
 mod adding_killed;
 mod including;
 mod relocking;
+mod taking;
+mod tending;
