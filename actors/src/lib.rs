@@ -25,6 +25,7 @@ pub mod notice;
 pub mod held;
 pub mod permission;
 pub mod edit;
+pub mod task_list;
 pub mod install;
 mod given;
 pub mod fork;

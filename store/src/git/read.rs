@@ -469,6 +469,11 @@ impl Repository {
         self.inner.config_snapshot().boolean("core.sparseCheckout").unwrap_or(false)
     }
 
+    /// Whether git passes over a file that it does not know, from the top.
+    pub fn ignores(&self, path: &Path) -> Result<bool, ReadError> {
+        self.ignored()?.is_ignored(path)
+    }
+
     /// What git ignores in this work tree.
     pub(super) fn ignored(&self) -> Result<Ignored<'_>, ReadError> {
         let index = self.inner.index_or_empty().map_err(|error| self.broken(error))?;

@@ -194,7 +194,8 @@ fn a26_initialised_submodules_hinder_nothing_but_work_in_them_does() {
     git(&made.path.join("inner"), &["switch", "-q", "-c", "topic"]);
     git(&made.path.join("inner"), &["switch", "-q", "--detach", "HEAD~1"]);
     assert_eq!(git(&made.path, &["status", "--porcelain"]), "");
-    let error = failed(take(&removal(&place, &made), &mut Follower::default()));
+    let mut careless = |_: &_, _: &_, _: &_| Ok(Order { delete_branch: true });
+    let error = failed(remove_worktree(&removal(&place, &made), &mut careless, &mut Follower::default()));
     assert!(matches!(&error, RemoveError::SubmoduleWork { commit, .. } if *commit == work), "{error}");
     git(&made.path.join("inner"), &["push", "-q", "origin", "topic"]);
     take(&removal(&place, &made), &mut Follower::default()).unwrap();

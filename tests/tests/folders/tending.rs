@@ -84,3 +84,31 @@ fn a_cache_is_deleted_only_when_it_is_one_and_idle() {
     assert!(!cache.exists() && !place.temp.path().join(".frith-worktrees").exists());
     assert_eq!(git(&place.source(), &["status", "--porcelain"]), "");
 }
+
+#[test]
+fn a_task_list_is_named_in_the_worktrees_own_settings_and_git_shows_nothing_of_it() {
+    use frith_actors::{env::real::host_files::Disk, task_list};
+    let place = Place::with_repository();
+    let made = make_worktree(&place.new_worktree("t1"), &mut Follower::default()).unwrap();
+    let configured = std::fs::read(place.source().join(".git/config")).unwrap();
+    task_list::name(&Disk, &made.path, "source-t1").unwrap();
+    let file = made.path.join(".claude/settings.local.json");
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written.contains("\"CLAUDE_CODE_TASK_LIST_ID\": \"source-t1\""), "{written}");
+    assert_eq!(git(&made.path, &["status", "--porcelain"]), "");
+    assert_eq!(std::fs::read(place.source().join(".git/config")).unwrap(), configured);
+    assert_eq!(task_list::name(&Disk, &made.path, "other"), Err(task_list::TaskListFault::AlreadySet));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
+
+    place.write(".gitignore", ".claude/\n");
+    commit(&place.source(), "ignored");
+    let listed = std::fs::read(place.source().join(".git/info/exclude")).ok();
+    let made = make_worktree(&place.new_worktree("t2"), &mut Follower::default()).unwrap();
+    task_list::name(&Disk, &made.path, "source-t2").unwrap();
+    assert_eq!(std::fs::read(place.source().join(".git/info/exclude")).ok(), listed, "what git ignores anyway is not listed");
+    place.write(".claude/settings.local.json", "{}");
+    git(&place.source(), &["add", "-f", ".claude/settings.local.json"]);
+    commit(&place.source(), "committed");
+    let made = make_worktree(&place.new_worktree("t3"), &mut Follower::default()).unwrap();
+    assert_eq!(task_list::name(&Disk, &made.path, "source-t3"), Err(task_list::TaskListFault::Committed));
+}
