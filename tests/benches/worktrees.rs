@@ -12,6 +12,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    thread,
     time::Duration,
 };
 
@@ -32,6 +33,9 @@ const COLD: usize = 5;
 
 fn main() {
     let (place, crowd) = Worktrees::crowd(FILES, TENTH);
+    // Within the second in which its files were written git believes no index.
+    thread::sleep(Duration::from_millis(1_100));
+    place.settle(crowd.iter().map(|(tree, _)| tree.as_path()));
     check(&place, &crowd);
     within(&place);
     let sandbox = Sandbox::new();

@@ -81,6 +81,13 @@ impl Worktrees {
         (made, crowd)
     }
 
+    /// Has git look at every worktree, as it does all the time while somebody works: it notes in each index what it saw.
+    pub fn settle<'a>(&self, trees: impl IntoIterator<Item = &'a Path>) {
+        for tree in trees.into_iter().map(Path::to_path_buf).chain([self.main()]) {
+            git(&tree, &["status", "--short"]);
+        }
+    }
+
     fn one(&self, number: usize, kind: Kind) -> PathBuf {
         let (name, file) = (format!("t{number}"), format!("src/part-{}/file-{number}", number / 50));
         let tree = self.add(&name);

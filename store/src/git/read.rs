@@ -565,7 +565,8 @@ fn options() -> gix::sec::trust::Mapping<gix::open::Options> {
         let deny = gix::sec::Permission::Deny;
         permissions.env = Environment { git_prefix: deny, objects: deny, ..permissions.env };
     }
-    let open = |level| Options::default_for_level(level).permissions(permissions);
+    // To the second, every file of a fresh worktree could have changed since its index was written, and would be read.
+    let open = |level| Options::default_for_level(level).permissions(permissions).config_overrides(["gitoxide.core.useNsec=true"]);
     gix::sec::trust::Mapping { full: open(gix::sec::Trust::Full), reduced: open(gix::sec::Trust::Reduced) }
 }
 
