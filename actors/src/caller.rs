@@ -27,6 +27,9 @@ const ANCESTORS: usize = 64;
 /// The operations that speak for the caller itself: whoever names another agent in its environment is not answered as a person.
 const FOR_ITSELF: &[&str] = &["whoami", "agent.statusSet", "agent.send", "agent.inbox"];
 
+/// The operation that somebody may ask for who cannot be told: a host's script for a worktree that it has just made.
+const NAMELESS: &str = "worktree.adopt";
+
 /// What a launched agent's processes carry in their environment.
 pub fn mark(agent: AgentId) -> EnvMark {
     EnvMark { name: AGENT_VARIABLE.into(), value: agent.to_string().into() }
@@ -263,6 +266,8 @@ impl Caller {
             (Who::Person(_), _) | (Who::Agent { .. }, Askers::Everyone) => Ok(()),
             (Who::Agent { oversees: true, .. }, Askers::Overseers) => Ok(()),
             (Who::Unplaced | Who::OneOf { .. }, Askers::Everyone) if info.effect == Effect::Reads => Ok(()),
+            // Nobody in particular may say that a worktree waits for its agent.
+            (Who::Unplaced | Who::OneOf { .. }, Askers::Everyone) if info.name == NAMELESS => Ok(()),
             (Who::Unplaced, _) => Err(self.other_agent().unwrap_or(Refusal::UnplacedCaller)),
             (Who::OneOf { agents, .. }, _) => Err(Refusal::SeveralAgents { agents: agents.clone() }),
             (Who::Agent { .. }, _) => Err(persons_only()),

@@ -2,7 +2,12 @@
 //!
 //! Plain data. Where it comes from, and in which order sources win, is the command line's business.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 pub use crate::kinds::{Kind, RulesWay, built_in_kinds};
 
@@ -10,6 +15,11 @@ pub use crate::kinds::{Kind, RulesWay, built_in_kinds};
 pub trait Configured: Send + Sync {
     /// What is said now. It is asked within calls, so it takes no longer than to look at one small file.
     fn now(&self) -> Arc<NodeConfig>;
+
+    /// What is said now where a repository has something to say too. It reads files.
+    fn in_repository(&self, _top: Option<&Path>) -> Arc<NodeConfig> {
+        self.now()
+    }
 }
 
 /// A configuration that never changes.
@@ -38,6 +48,12 @@ pub struct NodeConfig {
     pub idle: Duration,
     /// The most bytes of messages pushed to an agent at once.
     pub push_bytes: usize,
+    /// Below which folder worktrees are made; frith's own when absent.
+    pub worktree_root: Option<PathBuf>,
+    /// The longest that asking origin may take.
+    pub fetch_timeout: Duration,
+    /// Whether a new worktree is left without the files of git-lfs.
+    pub skips_lfs: bool,
 }
 
 impl Default for NodeConfig {
@@ -51,6 +67,9 @@ impl Default for NodeConfig {
             worktrees_enabled: true,
             idle: Duration::from_secs(30 * 60),
             push_bytes: 1024,
+            worktree_root: None,
+            fetch_timeout: Duration::from_secs(20),
+            skips_lfs: false,
         }
     }
 }

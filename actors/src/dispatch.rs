@@ -8,6 +8,7 @@ mod places;
 mod served;
 mod shared;
 mod tasks;
+mod worktrees;
 
 use frith_store::{
     error::Failure,
@@ -130,9 +131,8 @@ async fn dispatch(
     progress: mpsc::Sender<Progress>,
 ) -> Result<Answer, Failed> {
     use Operation as Op;
-    let operation = envelope.operation.clone();
     let call = Call { node, caller, peer, envelope, progress };
-    match operation {
+    match call.envelope.operation.clone() {
         of_node @ (Op::NodeStatus(_) | Op::NodeDown(_) | Op::NodeCheck(_) | Op::NodeBackup(_)) => call.of_node(of_node).await,
         workspace @ (Op::WorkspaceCreate(_)
         | Op::WorkspaceList(_)
@@ -180,6 +180,7 @@ async fn dispatch(
         | Op::SiteAdd(_)
         | Op::SiteList(_)
         | Op::SiteRemove(_)) => call.shared(shared).await,
+        worktree => call.worktree(worktree).await,
     }
 }
 

@@ -38,6 +38,7 @@ pub mod place;
 pub mod schedule;
 pub mod mailbox;
 pub mod agent;
+pub mod worktree;
 pub mod machine;
 mod intake;
 mod caretaker;

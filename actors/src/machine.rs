@@ -3,7 +3,7 @@
 //!
 //! It decides nothing about a place. A crash loop is waited out and shown, never hidden.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use frith_store::{
     id::{AgentId, PlaceId},
@@ -23,6 +23,7 @@ use crate::{
     schedule::{ScheduleActor, ScheduleMsg},
     task::Owned,
     terminals::Terminals,
+    worktree::{WorktreesActor, WorktreesMsg},
 };
 
 /// How long the first restart of a failed actor waits; each further one twice as long.
@@ -42,6 +43,10 @@ pub enum MachineMsg {
     Schedules(RpcReplyPort<Option<ActorRef<ScheduleMsg>>>),
     /// The actor of a mailbox, started when it does not run; none while a failed one waits to be started again.
     Mailbox(Mailbox, RpcReplyPort<Option<ActorRef<MailboxMsg>>>),
+    /// The actor of a repository's worktrees, by its git folder, started when it does not run; none while it waits to be started again.
+    Worktrees(PathBuf, RpcReplyPort<Option<ActorRef<WorktreesMsg>>>),
+    /// The wait after the failure of a repository's actor is over. It is started again once somebody asks for it.
+    WaitedForWorktrees(PathBuf),
     /// A terminal's process has ended.
     TerminalEnded {
         /// The agent's place.
@@ -78,6 +83,7 @@ pub struct MachineState {
     schedules: Supervised<ScheduleMsg>,
     mailboxes: BTreeMap<Mailbox, Supervised<MailboxMsg>>,
     agents: BTreeMap<AgentId, Supervised<AgentMsg>>,
+    worktrees: BTreeMap<PathBuf, Supervised<WorktreesMsg>>,
     stopping: Option<Owned>,
     _held: Owned,
 }
@@ -124,6 +130,7 @@ impl Actor for Machine {
             schedules: Supervised::default(),
             mailboxes: BTreeMap::new(),
             agents: BTreeMap::new(),
+            worktrees: BTreeMap::new(),
             stopping: None,
             _held: held,
         })
@@ -137,6 +144,12 @@ impl Actor for Machine {
             MachineMsg::Schedules(reply) => drop(reply.send(state.schedules(&myself).await)),
             MachineMsg::Mailbox(mailbox, reply) => drop(reply.send(state.mailbox(&myself, mailbox).await)),
             MachineMsg::WaitedFor(mailbox) => state.waited_for(&mailbox),
+            MachineMsg::Worktrees(repository, reply) => drop(reply.send(state.worktrees(&myself, repository).await)),
+            MachineMsg::WaitedForWorktrees(repository) => {
+                if let Some(supervised) = state.worktrees.get_mut(&repository) {
+                    supervised.waiting = None;
+                }
+            }
             MachineMsg::TerminalEnded { place, agent, end } => {
                 state.places.entry(place).or_default().ends.push((agent, end));
                 state.place(&myself, place).await;
@@ -223,6 +236,17 @@ impl MachineState {
         supervised.actor.clone()
     }
 
+    async fn worktrees(&mut self, myself: &ActorRef<MachineMsg>, repository: PathBuf) -> Option<ActorRef<WorktreesMsg>> {
+        let supervised = self.worktrees.entry(repository.clone()).or_default();
+        if supervised.is_due() {
+            match Actor::spawn_linked(None, WorktreesActor, (self.ctx.clone(), repository.clone()), myself.get_cell()).await {
+                Ok((actor, _)) => supervised.runs(actor),
+                Err(fault) => supervised.fail(myself, WORKTREES, &fault.to_string(), MachineMsg::WaitedForWorktrees(repository)),
+            }
+        }
+        supervised.actor.clone()
+    }
+
     fn waited_for(&mut self, mailbox: &Mailbox) {
         if let Some(supervised) = self.mailboxes.get_mut(mailbox) {
             supervised.waiting = None;
@@ -238,6 +262,9 @@ impl MachineState {
         }
         if let Some((agent, supervised)) = self.agents.iter_mut().find(|(_, supervised)| supervised.is(cell)) {
             return supervised.fail(myself, &agent_named(*agent), fault, MachineMsg::RestartAgent(*agent));
+        }
+        if let Some((repository, supervised)) = self.worktrees.iter_mut().find(|(_, supervised)| supervised.is(cell)) {
+            return supervised.fail(myself, WORKTREES, fault, MachineMsg::WaitedForWorktrees(repository.clone()));
         }
         let found = self.places.iter_mut().find(|(_, supervised)| supervised.it.is(cell));
         match found {
@@ -256,13 +283,15 @@ impl MachineState {
         // One that ended because nobody used it for long leaves nothing behind.
         self.mailboxes.retain(|_, supervised| !supervised.is(cell));
         self.agents.retain(|_, supervised| !supervised.is(cell));
+        self.worktrees.retain(|_, supervised| !supervised.is(cell));
     }
 
     fn troubles(&self) -> Vec<String> {
         let places = self.places.iter().filter_map(|(id, supervised)| supervised.it.trouble(&place_named(*id)));
         let mailboxes = self.mailboxes.values().filter_map(|supervised| supervised.trouble(MAILBOX));
         let agents = self.agents.iter().filter_map(|(id, supervised)| supervised.trouble(&agent_named(*id)));
-        places.chain(self.schedules.trouble(SCHEDULES)).chain(mailboxes).chain(agents).collect()
+        let worktrees = self.worktrees.values().filter_map(|supervised| supervised.trouble(WORKTREES));
+        places.chain(self.schedules.trouble(SCHEDULES)).chain(mailboxes).chain(agents).chain(worktrees).collect()
     }
 
     /// Asks all agents to end at once, and answers when all have. A task of its own waits, since their ends come through
@@ -288,6 +317,8 @@ impl MachineState {
 
 /// What the schedules' actor is called.
 const SCHEDULES: &str = "the schedules";
+/// What the actor of any repository's worktrees is called.
+const WORKTREES: &str = "the worktrees of a repository";
 /// What any mailbox's actor is called.
 const MAILBOX: &str = "a mailbox";
 

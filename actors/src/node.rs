@@ -121,6 +121,10 @@ impl Node {
         if blocking(&self.ctx.env.blocking, move || folders.sweep(&mut watching)).await.is_err() {
             tracing::error!("sweeping the forks' folders failed");
         }
+        let (worktrees, mut watching) = (self.ctx.env.worktrees.clone(), Watching::new(&self.ctx, Cancel::default(), None));
+        if blocking(&self.ctx.env.blocking, move || worktrees.sweep(&mut watching)).await.is_err() {
+            tracing::error!("sweeping what was left of worktrees failed");
+        }
         let db = self.ctx.db.clone();
         if !matches!(blocking(&self.ctx.env.blocking, move || db.store().blobs().forget_uploads(true)).await, Ok(Ok(()))) {
             tracing::warn!("files that were on their way could not be forgotten");

@@ -2,6 +2,7 @@
 //! has arguments of its own here.
 
 mod install;
+mod worktree;
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +13,15 @@ use clap::{
 };
 use frith_actors::api::{agents, attachment, fork, memory, node, site, skill, task, workspace};
 use frith_store::{
-    id::{AttachmentRef, PlaceId, TaskRef},
+    id::{AttachmentRef, TaskRef},
     model::{Assignee, Missed, Status},
     text::PathText,
 };
 
 use crate::failure::Failure;
 
-pub use install::{AgentWhoami, AgentsInstall, AgentsList, AgentsUninstall};
+pub use install::{AgentWhoami, AgentsInstall, AgentsList, AgentsUninstall, Hook, Mcp};
+pub use worktree::Worktree;
 
 /// Run many coding agents side by side: each with its own queue of tasks, its own folder, its own terminal.
 #[derive(Debug, Parser)]
@@ -131,6 +133,9 @@ pub enum Command {
         after_help = "Example:\n  frith agents sessions\n  frith agents launch my-app --kind claude\n  frith agents send 3fa9 \"the build is green again\""
     )]
     Agents(Agents),
+    /// Worktrees: one place on disk for each task, one name, one owner; found, listed and swept.
+    #[command(subcommand, visible_alias = "wt", after_help = "Example:\n  frith worktree add t42 login-form\n  frith worktree list")]
+    Worktree(Worktree),
     /// Memory: notes that a workspace shares with its forks and their agents.
     #[command(subcommand, after_help = "Example:\n  frith memory get")]
     Memory(Memory),
@@ -469,28 +474,6 @@ pub struct Restore {
     /// Say what is in it, and whether it is whole; change nothing.
     #[arg(long)]
     pub dry_run: bool,
-}
-
-/// Arguments of `hook`.
-#[derive(Debug, Clone, Args)]
-pub struct Hook {
-    /// The event, as the host calls it.
-    #[arg(value_name = "EVENT")]
-    pub event: String,
-    /// The host, as `docs/hosts.md` names it.
-    #[arg(long, value_name = "HOST")]
-    pub host: String,
-}
-
-/// Arguments of `mcp`.
-#[derive(Debug, Clone, Args)]
-pub struct Mcp {
-    /// The host that starts it, as `docs/hosts.md` names it.
-    #[arg(long, value_name = "HOST")]
-    pub host: String,
-    /// The place that the entry is for, by its whole id: an agent of another one is refused.
-    #[arg(long, value_name = "ID")]
-    pub place: Option<PlaceId>,
 }
 
 /// Arguments of `config show`.

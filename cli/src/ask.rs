@@ -131,7 +131,7 @@ fn notice_interrupts(flag: &Arc<AtomicBool>) -> Result<(), Failure> {
 fn goes_on(story: &Story) -> Failure {
     let doing = story.last().map(|what| format!(" ({what})")).unwrap_or_default();
     let told = Told::new(format!("interrupted; the node goes on with it{doing}"));
-    Failure::Broken(told.hint("`frith workspace list` and `frith agents sessions` show what came of it"))
+    Failure::Broken(told.hint("`frith workspace list`, `frith agents sessions` and `frith worktree list` show what came of it"))
 }
 
 /// A step of the story that the command itself takes.

@@ -1,5 +1,7 @@
 //! From a command to what carries it out: the request to the node, and the text for its reply.
 
+mod worktrees;
+
 use std::{
     io::{self, Read as _},
     process::ExitCode,
@@ -79,6 +81,7 @@ pub fn carry_out(line: Line) -> Done {
         Command::Fork(verb) => fork(&run, verb),
         Command::Task(verb) => task(&run, verb),
         Command::Agents(verb) => agents(&run, verb),
+        Command::Worktree(verb) => worktrees::worktree(&run, verb),
         Command::Memory(verb) => memory(&run, verb),
         Command::Skill(verb) => skill(&run, verb),
         Command::Site(verb) => site(&run, verb),

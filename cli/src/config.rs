@@ -25,6 +25,8 @@ use crate::{
 pub use live::Live;
 pub use node::{node_config, refuses_root};
 
+/// The configuration file of a repository, in its top folder.
+const REPOSITORY_FILE: &str = ".frith.toml";
 /// The most bytes of a configuration file.
 const FILE_MOST: u64 = 1 << 20;
 
@@ -323,7 +325,7 @@ fn first_fact(failure: &Failure) -> String {
 /// The repository's file for a folder: in the nearest folder above it that is a repository's top.
 fn repository_file(folder: &Path) -> Option<PathBuf> {
     let top = folder.ancestors().find(|folder| folder.join(".git").exists())?;
-    Some(top.join(".frith.toml")).filter(|file| file.exists())
+    Some(top.join(REPOSITORY_FILE)).filter(|file| file.exists())
 }
 
 fn read_text(path: &Path) -> Result<Option<String>, Failure> {

@@ -171,10 +171,17 @@ impl Failure {
     /// What stands in the way, as data: a refusal's own fields.
     fn data(&self) -> serde_json::Value {
         let Self::Refused(refusal) = self else { return serde_json::Value::Null };
-        match serde_json::to_value(refusal) {
-            Ok(serde_json::Value::Object(object)) => object.into_iter().next().map_or(serde_json::Value::Null, |(_, data)| data),
-            _ => serde_json::Value::Null,
+        match &**refusal {
+            Refusal::Worktree(refusal) => fields_of(refusal),
+            refusal => fields_of(refusal),
         }
+    }
+}
+
+fn fields_of(refusal: &impl serde::Serialize) -> serde_json::Value {
+    match serde_json::to_value(refusal) {
+        Ok(serde_json::Value::Object(object)) => object.into_iter().next().map_or(serde_json::Value::Null, |(_, data)| data),
+        _ => serde_json::Value::Null,
     }
 }
 

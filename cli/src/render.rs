@@ -17,6 +17,8 @@ mod service;
 mod schedule;
 mod task;
 mod workspace;
+mod worktree;
+mod sweep;
 
 pub use agents::{launched, look_ended, sessions, show_agent, status_set, stopped, whoami};
 pub use attachment::{attached, detach_question, detached, fetched};
@@ -27,12 +29,16 @@ pub use install::{hosts, hosts_done};
 pub use mail::{letters, sent, unsent};
 pub use memory::{no_note, note, note_deletion_question, notes, saved as note_saved};
 pub use node::{doctor, down, quickstart, settings, status};
-pub use paper::{Look, Paper, put, wants_colour};
+pub use paper::{Look, Paper, put, put_paths, wants_colour};
 pub use service::service;
 pub use site::{site_is, sites};
 pub use skill::{skill, skill_added, skill_removal_question, skill_removed, skill_switched, skills};
+pub use sweep::{cleaned as caches_cleaned, swept as worktrees_swept};
 pub use task::{added, delete_tasks_question, deleted_tasks, moved, next, replied, restored_tasks, show_task, task_is, tasks, trash};
 pub use workspace::{allowed, delete_question, deleted, made, place, place_is, places, stats};
+pub use worktree::{
+    added as worktree_added, adopted as worktree_adopted, listed as worktrees, removed as worktree_removed, whoami as worktree_whoami,
+};
 
 #[cfg(test)]
 mod tests {
@@ -223,6 +229,7 @@ mod tests {
             status: None,
             unread: 0,
             sub_agents: vec![],
+            worktrees: vec![],
         }
     }
 
@@ -430,6 +437,7 @@ mod tests {
             place_id: None,
             linked_by: LinkedBy::Process,
             stands_for_sub_agents: true,
+            worktrees: vec![],
         };
         insta::assert_snapshot!("agents_whoami", drawn(None, |paper| whoami(&caller, paper)));
         let ways = [LinkedBy::Launch, LinkedBy::Variable, LinkedBy::Session, LinkedBy::Ancestor, LinkedBy::Folder, LinkedBy::Own];

@@ -16,17 +16,20 @@ pub struct Shown {
     pub agents: bool,
     /// Those of the place it works in.
     pub placed: bool,
+    /// Those of worktrees.
+    pub worktrees: bool,
 }
 
 impl Shown {
     /// All of them.
-    pub const ALL: Self = Self { agents: true, placed: true };
+    pub const ALL: Self = Self { agents: true, placed: true, worktrees: true };
 }
 
 /// The tools of an agent in its own place. Dots become underscores, as most hosts would make them anyway.
 pub fn agent_tools(shown: Shown) -> Vec<Tool> {
     let is_shown = |info: &&OperationInfo| match info.offered {
         Offered::Agents => shown.agents,
+        Offered::Worktrees => shown.worktrees,
         Offered::Placed | Offered::PlacedAndSupervisors => shown.placed,
         Offered::Supervisors | Offered::Nobody => false,
     };
@@ -41,7 +44,9 @@ pub fn supervisor_tools() -> Vec<Tool> {
 
 /// The operation that an agent's tool asks for.
 pub fn asked_by(tool: &str) -> Option<&'static OperationInfo> {
-    let is_agents = |info: &&OperationInfo| matches!(info.offered, Offered::Agents | Offered::Placed | Offered::PlacedAndSupervisors);
+    let is_agents = |info: &&OperationInfo| {
+        matches!(info.offered, Offered::Agents | Offered::Worktrees | Offered::Placed | Offered::PlacedAndSupervisors)
+    };
     TABLE.iter().filter(is_agents).find(|info| snake(info.name) == tool)
 }
 
@@ -124,10 +129,17 @@ mod tests {
             "task_reply",
             "task_update_status",
             "whoami",
+            "worktree_add",
+            "worktree_adopt",
+            "worktree_list",
+            "worktree_remove",
         ];
         assert_eq!(all, expected);
-        assert!(names(agent_tools(Shown { agents: false, placed: true })).iter().all(|name| !name.starts_with("agent")));
-        assert!(names(agent_tools(Shown { agents: true, placed: false })).iter().all(|name| name.starts_with("agent") || name == "whoami"));
+        let shown = |shown: Shown| names(agent_tools(shown));
+        assert!(shown(Shown { agents: false, ..Shown::ALL }).iter().all(|name| !name.starts_with("agent")));
+        assert!(shown(Shown { worktrees: false, ..Shown::ALL }).iter().all(|name| !name.starts_with("worktree")));
+        let unplaced = shown(Shown { placed: false, worktrees: false, ..Shown::ALL });
+        assert!(unplaced.iter().all(|name| name.starts_with("agent") || name == "whoami"));
     }
 
     #[test]

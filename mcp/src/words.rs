@@ -20,6 +20,10 @@ pub const TOOLS_OF_COMMANDS: &[(&str, &str)] = &[
     ("frith memory delete", "memory_delete"),
     ("frith skill show", "skill_load"),
     ("frith site list", "site_list"),
+    ("frith worktree add", "worktree_add"),
+    ("frith worktree adopt", "worktree_adopt"),
+    ("frith worktree list", "worktree_list"),
+    ("frith worktree remove", "worktree_remove"),
 ];
 
 /// A text in which each command in backticks that a tool stands for is that tool. A command with flags is left as it is: an agent

@@ -15,7 +15,7 @@ fn main() {
     let count = |what: &str, text: &str| println!("{what}: {} tokens, {} bytes", tokenizer.encode_ordinary(text).len(), text.len());
     count("instructions", &instructions(false));
     count("instructions of a host without hooks", &instructions(true));
-    for (where_, shown) in [("in a place", Shown::ALL), ("in none", Shown { agents: true, placed: false })] {
+    for (where_, shown) in [("in a place", Shown::ALL), ("in none", Shown { placed: false, ..Shown::ALL })] {
         let tools = agent_tools(shown);
         let told: Vec<Value> = tools
             .iter()

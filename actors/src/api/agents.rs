@@ -135,6 +135,8 @@ pub struct AgentInfo {
     pub unread: u64,
     /// Its sub-agents.
     pub sub_agents: Vec<AgentInfo>,
+    /// The worktrees it has, on its machine.
+    pub worktrees: Vec<super::worktree::Held>,
 }
 
 /// Agents.
@@ -181,6 +183,8 @@ pub struct Identity {
     pub linked_by: LinkedBy,
     /// Whether a call of one of its sub-agents would count as its own, since nothing tells which of them calls.
     pub stands_for_sub_agents: bool,
+    /// The worktrees it has.
+    pub worktrees: Vec<super::worktree::Held>,
 }
 
 /// A machine with its name.
@@ -277,6 +281,8 @@ pub struct Offers {
     pub agents: bool,
     /// The place whose tasks it has: the agent's, and until that is known the one whose folder it was started in.
     pub place: Option<PlaceId>,
+    /// Whether there are worktrees here.
+    pub worktrees: bool,
 }
 
 /// Tell others what this agent is busy with; an empty text takes that back.

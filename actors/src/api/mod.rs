@@ -56,6 +56,8 @@ pub enum Offered {
     Nobody,
     /// Every agent's.
     Agents,
+    /// Every agent's, where worktrees are enabled.
+    Worktrees,
     /// That of agents that work in a place.
     Placed,
     /// That of the supervisor workspace's agents.
@@ -200,6 +202,16 @@ operations! {
     "agent.link" AgentLink(agents::Link) -> agents::Identity, Updates, Everyone, Nobody;
     "agent.statusSet" AgentSetStatus(agents::SetStatus) -> agents::StatusSet, Updates, Everyone, Agents;
     "agent.offer" AgentOffer(agents::Offer) -> agents::Offers, Reads, Everyone, Nobody;
+    "worktree.add" WorktreeAdd(worktree::Add) -> worktree::Added, Adds, Everyone, Worktrees;
+    "worktree.adopt" WorktreeAdopt(worktree::Adopt) -> worktree::Adopted, Updates, Everyone, Worktrees;
+    "worktree.claim" WorktreeClaim(worktree::Claim) -> worktree::Adopted, Updates, Everyone, Nobody;
+    "worktree.list" WorktreeList(worktree::List) -> worktree::Worktrees, Reads, Everyone, Worktrees;
+    "worktree.remove" WorktreeRemove(worktree::Remove) -> worktree::RemovedWorktree, Destroys, Everyone, Worktrees;
+    "worktree.gc" WorktreeGc(worktree::Gc) -> worktree::Swept, Destroys, Everyone, Nobody;
+    "worktree.clean" WorktreeClean(worktree::Clean) -> worktree::Cleaned, Destroys, Everyone, Nobody;
+    "worktree.whoami" WorktreeWhoami(worktree::Whoami) -> worktree::InWorktree, Reads, Everyone, Nobody;
+    "worktree.forHost" WorktreeForHost(worktree::ForHost) -> worktree::MadeForHost, Adds, Everyone, Nobody;
+    "worktree.endForHost" WorktreeEndForHost(worktree::EndForHost) -> worktree::RemovedWorktree, Destroys, Everyone, Nobody;
 }
 
 /// Reads a path argument whatever bytes it has.

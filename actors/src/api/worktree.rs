@@ -1,9 +1,9 @@
 //! Worktrees: requests and replies.
 
+pub use frith_store::rules::worktree::{Collected, Kept, Reason};
 use frith_store::{
     id::{AgentId, MachineId},
     model::{Presence, Proof},
-    rules::worktree::Collected,
     text::PathText,
     time::Timestamp,
 };
@@ -18,7 +18,9 @@ use super::{
 /// Make a worktree for a task, on a branch of its own, locked as yours.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(description = "Make a git worktree for a task, on a new branch from a fresh origin default branch, claimed as yours. Work in the path it answers.")]
+#[schemars(
+    description = "Make a git worktree for a task, on a new branch from a fresh origin default branch, claimed as yours. Work in the path it answers."
+)]
 pub struct Add {
     /// What it is for: a letter or digit, then letters, digits, `.`, `_`, `-`.
     #[arg(value_name = "TASK")]

@@ -34,8 +34,11 @@ impl Node {
             return reply(&Noted::default());
         }
         let from = From::Line(line);
+        let told = event.clone();
         let (class, takes_context, names_shell_file) = (event.class, event.takes_context, names_shell_file(&event));
-        let Some(heard) = intake::hear(self.ctx(), self.machine(), Told { event, from, at: self.ctx().env.clock.now() }).await? else {
+        let heard = intake::hear(self.ctx(), self.machine(), Told { event, from, at: self.ctx().env.clock.now() }).await?;
+        self.follow(&told, heard.as_ref(), peer);
+        let Some(heard) = heard else {
             return reply(&Noted::default());
         };
         if class == EventClass::Stop {

@@ -88,7 +88,8 @@ impl Node {
             Some(agent) => registry::place_now(self.ctx(), agent).await?,
             None => self.place_around(envelope).await?,
         };
-        reply(&Offers { agent, agents: self.ctx().config.now().agents_enabled, place })
+        let config = self.ctx().config.now();
+        reply(&Offers { agent, agents: config.agents_enabled, place, worktrees: config.worktrees_enabled })
     }
 
     async fn place_around(&self, envelope: &Envelope) -> Result<Option<PlaceId>, Failed> {

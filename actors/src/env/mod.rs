@@ -6,6 +6,7 @@
 pub mod launch_env;
 pub mod process;
 pub mod folders;
+pub mod worktrees;
 pub mod host_files;
 pub mod notify;
 pub mod world;
@@ -38,6 +39,8 @@ pub struct Env {
     pub disk: Arc<dyn world::Disk>,
     /// Folders and git.
     pub folders: Arc<dyn folders::Folders>,
+    /// Git worktrees.
+    pub worktrees: Arc<dyn worktrees::Worktrees>,
     /// Files of hosts in agents' folders.
     pub host_files: Arc<dyn host_files::HostFiles>,
     /// Processes and terminals.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use frith_store::{
     error::Failure,
     id::{AgentId, AgentRef, MachineId, MessageRef, PlaceId},
-    model::{Agent, By, HeldFor, HeldMessage, Recipient, Sighting},
+    model::{Agent, By, HeldFor, HeldMessage, Presence, Recipient, Sighting},
     refusal::Refusal,
     rules::presence::{can_say, is_forgotten, presence},
     time::Timestamp,
@@ -15,7 +15,10 @@ use frith_store::{
 
 use super::task::name;
 use crate::{
-    api::agents::{self, AgentInfo, Identity, LinkedBy, MachineName},
+    api::{
+        agents::{self, AgentInfo, Identity, LinkedBy, MachineName},
+        worktree::Held,
+    },
     caller::{Caller, Who},
     terminal::Attention,
 };
@@ -107,6 +110,20 @@ fn unknown(named: &AgentRef) -> Refusal {
     Refusal::Unknown { what: frith_store::refusal::What::Agent, given: named.0.clone() }
 }
 
+/// Whether an agent is there, by what was seen of it.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn presence_of(view: &View<'_>, agent: &Agent, eyes: &Eyes) -> Result<Presence, Failure> {
+    let seen = match eyes.seen.get(&agent.id) {
+        Some(sighting) => Some(sighting.at),
+        None if agent.ended.is_some() => None,
+        None => view.sighting(agent.id)?.map(|sighting| sighting.at),
+    };
+    let seen = seen.or_else(|| agent.launch.is_none().then_some(agent.started));
+    Ok(presence(agent, seen, eyes.now, eyes.idle_ms))
+}
+
 /// Everything a reply says of an agent but its sub-agents. Who is attached is the terminal's to say.
 ///
 /// # Errors
@@ -133,6 +150,7 @@ pub fn info(view: &View<'_>, agent: Agent, eyes: &Eyes) -> Result<AgentInfo, Fai
         status: sighting.status,
         unread: view.mail_counts(&Recipient::Agent(agent.id))?.unread(),
         sub_agents: vec![],
+        worktrees: worktrees_of(view, agent.machine, agent.id)?,
         agent,
     })
 }
@@ -220,7 +238,17 @@ pub fn identity(view: &View<'_>, here: MachineId, id: AgentId, linked_by: Linked
         holds: holds.map(|task| task.id).collect(),
         linked_by,
         stands_for_sub_agents: true,
+        worktrees: worktrees_of(view, here, id)?,
     })
+}
+
+/// The worktrees that an agent has on a machine. Whether they still stand is the disk's to say.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn worktrees_of(view: &View<'_>, here: MachineId, agent: AgentId) -> Result<Vec<Held>, Failure> {
+    let own = view.claims_on(here)?.into_iter().map(|found| found.claim).filter(|claim| claim.agent == Some(agent));
+    Ok(own.map(|claim| Held { path: claim.path, task: claim.task, branch: claim.branch, missing: false }).collect())
 }
 
 /// What an agent says of itself, cleaned.

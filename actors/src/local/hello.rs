@@ -5,7 +5,7 @@
 use frith_net::frame::Splitter;
 
 /// The protocol that follows the hello. It counts up with each change that an older side would misread.
-pub const PROTOCOL: u16 = 3;
+pub const PROTOCOL: u16 = 4;
 /// The version of this build.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -1,6 +1,7 @@
-//! The arguments of what concerns hosts: installing into them, and for whom a program of theirs would work.
+//! The arguments of what concerns hosts: installing into them, what they run themselves, and for whom a program of theirs would work.
 
 use clap::Args;
+use frith_store::id::PlaceId;
 
 /// Arguments of `agents install`.
 #[derive(Debug, Clone, Default, Args)]
@@ -50,4 +51,26 @@ pub struct AgentWhoami {
     /// Tell whom a program that this host started, as its MCP server, would work for; this registers nobody.
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
+}
+
+/// Arguments of `hook`.
+#[derive(Debug, Clone, Args)]
+pub struct Hook {
+    /// The event, as the host calls it.
+    #[arg(value_name = "EVENT")]
+    pub event: String,
+    /// The host, as `docs/hosts.md` names it.
+    #[arg(long, value_name = "HOST")]
+    pub host: String,
+}
+
+/// Arguments of `mcp`.
+#[derive(Debug, Clone, Args)]
+pub struct Mcp {
+    /// The host that starts it, as `docs/hosts.md` names it.
+    #[arg(long, value_name = "HOST")]
+    pub host: String,
+    /// The place that the entry is for, by its whole id: an agent of another one is refused.
+    #[arg(long, value_name = "ID")]
+    pub place: Option<PlaceId>,
 }

@@ -64,8 +64,8 @@ pub const KEYS: &[Key] = &[
     key("agents.enabled", Shape::Switch, "true", "whether sessions of coding agents are registered"),
     key("agents.idle", Shape::Span, "\"30m\"", "after how long without a sign of life an agent counts as idle"),
     key("agents.push_bytes", Shape::Count(0, 65536), "1024", "the most bytes of messages pushed to an agent at once"),
-    key("worktree.enabled", Shape::Switch, "true", "whether frith keeps worktrees"),
-    harmless("worktree.root", Shape::Folder, "\"~/.frith/worktrees\"", "where worktrees are made (no effect yet)"),
+    key("worktree.enabled", Shape::Switch, "true", "whether there are worktrees: their commands, tools and hooks"),
+    harmless("worktree.root", Shape::Folder, "\"~/.frith/worktrees\"", "below which folder worktrees are made"),
     key("node.listen", Shape::Listen, "\"auto\"", "where other machines reach this one (no effect yet)"),
     key("node.http", Shape::Loopback, "\"127.0.0.1:7678\"", "where agents on this machine reach the node over HTTP (no effect yet)"),
     key("node.max_agents", Shape::Count(1, 1000), "16", "the most agents this machine runs at once"),
@@ -76,9 +76,9 @@ pub const KEYS: &[Key] = &[
     key("remote.attach", ASK, "\"never\"", "whether other machines may type into terminals here (no effect yet)"),
     key("remote.widen", ASK, "\"never\"", "whether other machines may widen what agents here may do (no effect yet)"),
     key("install.backup_files", Shape::Count(0, 1000), "5", "how many backups of a host's file are kept"),
-    key("git.fetch_timeout", Shape::Span, "\"20s\"", "the longest a fetch may take (no effect yet)"),
-    key("git.checkout_timeout", Shape::Span, "\"30m\"", "the longest making a fork's folder may take"),
-    harmless("git.lfs", Shape::Word(&["smudge", "skip"]), "\"smudge\"", "whether a worktree gets the files of git-lfs (no effect yet)"),
+    key("git.fetch_timeout", Shape::Span, "\"20s\"", "the longest that asking origin may take"),
+    key("git.checkout_timeout", Shape::Span, "\"30m\"", "the longest making a worktree or a fork's folder may take"),
+    harmless("git.lfs", Shape::Word(&["smudge", "skip"]), "\"smudge\"", "whether a new worktree gets the files of git-lfs"),
     key("launch.*.command", Shape::SomeTexts, "", "the command of this kind of agent, with its fixed arguments"),
     key("launch.*.args", Shape::Texts, "[]", "arguments it always gets"),
     key("launch.*.allow_all_args", Shape::Texts, "[]", "arguments that let it run every command unasked"),
@@ -123,11 +123,7 @@ fn matches(pattern: &str, path: &str) -> bool {
 
 /// Whether a running node goes by this key's new value at once; for the others it has to start anew.
 pub fn is_live(path: &str) -> bool {
-    path == "node.max_agents"
-        || path.starts_with("agents.")
-        || path == "worktree.enabled"
-        || path.starts_with("launch.")
-        || path.starts_with("git.")
+    path == "node.max_agents" || ["agents.", "launch.", "git.", "worktree."].iter().any(|part| path.starts_with(part))
 }
 
 /// The known key that an unknown one is most like, if it is like any.

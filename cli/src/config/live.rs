@@ -10,7 +10,7 @@ use std::{
 
 use frith_actors::config::{Configured, NodeConfig};
 
-use super::{first_fact, node_config, path, read};
+use super::{REPOSITORY_FILE, first_fact, node_config, path, read};
 use crate::failure::Failure;
 
 /// What tells one content of a file from another without reading it: number, size, time of the last change in seconds
@@ -61,6 +61,23 @@ impl Configured for Live {
         }
         Arc::clone(&last.good)
     }
+
+    /// What a repository's file says counts for it alone; one that is wrong, or says what it may not, changes nothing.
+    fn in_repository(&self, top: Option<&Path>) -> Arc<NodeConfig> {
+        let now = self.now();
+        let Some(top) = top.filter(|top| top.join(REPOSITORY_FILE).exists()) else { return now };
+        match read(&self.home, Some(top), &self.flags).and_then(|config| Ok((node_config(&config)?, config.warnings))) {
+            Ok((config, warnings)) => {
+                warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+                Arc::new(config)
+            }
+            // The home's own file is what is wrong: what was read of it last goes on to count.
+            Err(failure) => {
+                tracing::warn!("a repository's configuration does not count: {}", first_fact(&failure));
+                now
+            }
+        }
+    }
 }
 
 fn mark(path: &Path) -> Mark {
@@ -93,5 +110,19 @@ mod tests {
         let live = Live::read(home.path(), &["node.max_agents=3".to_owned()]).unwrap();
         edit::set(&path(home.path()), "node.max_agents", "9").unwrap();
         assert_eq!(live.now().max_agents, 3);
+    }
+
+    #[test]
+    fn what_a_repository_says_counts_for_it_alone() {
+        let (home, app) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir(app.path().join(".git")).unwrap();
+        let live = Live::read(home.path(), &[]).unwrap();
+        let of_app = || live.in_repository(Some(app.path()));
+        assert!(!of_app().skips_lfs);
+        fs::write(app.path().join(REPOSITORY_FILE), "[git]\nlfs = \"skip\"\n[node]\nmax_agents = 99\n").unwrap();
+        assert!(of_app().skips_lfs && !live.now().skips_lfs && !live.in_repository(None).skips_lfs);
+        assert_eq!(of_app().max_agents, NodeConfig::default().max_agents);
+        fs::write(app.path().join(REPOSITORY_FILE), "[git\n").unwrap();
+        assert!(!of_app().skips_lfs);
     }
 }

@@ -1,6 +1,9 @@
 //! From the configuration to what a node is told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use frith_actors::{
     config::{Kind, NodeConfig, RulesWay, built_in_kinds},
@@ -10,8 +13,11 @@ use frith_actors::{
 };
 use toml_edit::Value;
 
-use super::{Config, keys, kind_of};
-use crate::failure::{Failure, Told};
+use super::{Config, Source, keys, kind_of};
+use crate::{
+    environment,
+    failure::{Failure, Told},
+};
 
 /// The values of the kinds that every node knows, by key.
 pub(super) fn built_in() -> Vec<(String, Value)> {
@@ -61,7 +67,25 @@ pub fn node_config(config: &Config) -> Result<NodeConfig, Failure> {
     if let Some(most) = config.get("agents.push_bytes").and_then(Value::as_integer).and_then(|most| usize::try_from(most).ok()) {
         node.push_bytes = most;
     }
+    if let Some(enabled) = config.get("worktree.enabled").and_then(Value::as_bool) {
+        node.worktrees_enabled = enabled;
+    }
+    if let Some(longest) = config.get("git.fetch_timeout").and_then(Value::as_str).and_then(keys::span) {
+        node.fetch_timeout = longest;
+    }
+    node.worktree_root = worktree_root(config);
+    node.skips_lfs = config.get("git.lfs").and_then(Value::as_str) == Some("skip");
     Ok(node)
+}
+
+/// Below which folder worktrees are made, where somebody says so: what nobody says is the node's own home, wherever that is.
+fn worktree_root(config: &Config) -> Option<PathBuf> {
+    let setting = config.settings.get("worktree.root").filter(|setting| setting.source != Source::Default)?;
+    let text = setting.value.as_str()?;
+    Some(match text.strip_prefix("~/") {
+        Some(below) => environment::user_folder()?.join(below),
+        None => PathBuf::from(text),
+    })
 }
 
 /// Whether a node of the user root is not to start.
@@ -121,7 +145,7 @@ fn read_pattern(kind: &str, pattern: &str) -> Result<EnvPattern, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Setting, Source};
+    use crate::config::Setting;
 
     fn configured(rows: &[(&str, &str)]) -> Config {
         let mut config = Config::default();
@@ -158,5 +182,23 @@ mod tests {
         let node = node_config(&config).unwrap();
         assert_eq!((node.max_agents, node.checkout_timeout.as_secs()), (2, 300));
         assert!(refuses_root(&config));
+    }
+
+    #[test]
+    fn where_worktrees_are_made_is_the_nodes_own_matter_until_somebody_says_so() {
+        let node = node_config(&configured(&[])).unwrap();
+        assert!(node.worktrees_enabled && node.worktree_root.is_none() && !node.skips_lfs);
+        assert_eq!(node.fetch_timeout.as_secs(), 20);
+        let said = configured(&[
+            ("worktree.enabled", "false"),
+            ("worktree.root", "\"/srv/trees\""),
+            ("git.fetch_timeout", "\"3s\""),
+            ("git.lfs", "\"skip\""),
+        ]);
+        let node = node_config(&said).unwrap();
+        assert!(!node.worktrees_enabled && node.skips_lfs);
+        assert_eq!((node.worktree_root, node.fetch_timeout.as_secs()), (Some("/srv/trees".into()), 3));
+        let below = node_config(&configured(&[("worktree.root", "\"~/trees\"")])).unwrap();
+        assert_eq!(below.worktree_root, environment::user_folder().map(|home| home.join("trees")));
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use frith_actors::{
-    api::agents::{AgentInfo, Agents, Attached, Identity, LinkedBy, StatusSet},
+    api::{
+        agents::{AgentInfo, Agents, Attached, Identity, LinkedBy, StatusSet},
+        worktree::Held,
+    },
     env::process::ProcessEnd,
     terminal::{Attention, wire::TerminalEnd},
 };
@@ -86,12 +89,19 @@ fn row(depth: usize, info: &AgentInfo, paper: &Paper) -> [String; 8] {
         "  ".repeat(depth) + &info.agent.id.short(),
         info.agent.host.clone(),
         state_and_when(info, paper) + &watched(info),
-        info.place.as_ref().map(|place| place.name.clone()).unwrap_or_default(),
+        works_in(info),
         info.machine.clone(),
         does(info),
         if info.unread == 0 { String::new() } else { info.unread.to_string() },
         paper.ago(info.agent.started),
     ]
+}
+
+/// The place an agent works in, and the tasks of the worktrees it has.
+fn works_in(info: &AgentInfo) -> String {
+    let place = info.place.as_ref().map(|place| place.name.clone()).unwrap_or_default();
+    let tasks = info.worktrees.iter().map(|held| held.task.as_str()).collect::<Vec<_>>().join(", ");
+    if tasks.is_empty() { place } else { format!("{place} ({tasks})").trim_start().to_owned() }
 }
 
 /// What an agent says of itself, then what it did last.
@@ -175,6 +185,7 @@ pub fn show_agent(reply: &AgentInfo, paper: &mut Paper) {
         ("says", reply.status.clone().unwrap_or_default()),
         ("does", reply.activity.clone().unwrap_or_default()),
         ("unread", unread(reply)),
+        ("worktrees", worktrees(&reply.worktrees)),
         ("started", paper.ago(agent.started)),
         ("asked for by", launch.map(|launch| by(&launch.by)).unwrap_or_default()),
         ("command", command.unwrap_or_default()),
@@ -220,6 +231,7 @@ pub fn whoami(reply: &Identity, paper: &mut Paper) {
         ("place", reply.place.as_ref().map(|place| place.name.clone()).unwrap_or_default()),
         ("folder", reply.folder.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("machine", reply.machine.name.clone()),
+        ("worktrees", worktrees(&reply.worktrees)),
         ("tasks", reply.holds.iter().map(frith_store::id::TaskId::short).collect::<Vec<_>>().join(", ")),
         ("linked by", linked_by(reply.linked_by).into()),
     ]);
@@ -234,6 +246,11 @@ pub fn status_set(reply: &StatusSet, paper: &mut Paper) {
         Some(status) => format!("{}: {status}", reply.agent.short()),
         None => format!("{} says nothing of itself", reply.agent.short()),
     });
+}
+
+/// Worktrees that one has, each with its task.
+fn worktrees(held: &[Held]) -> String {
+    held.iter().map(|held| format!("{} ({})", held.path, held.task)).collect::<Vec<_>>().join(", ")
 }
 
 fn linked_by(way: LinkedBy) -> &'static str {

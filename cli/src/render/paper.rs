@@ -4,7 +4,11 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width, presets};
-use frith_store::{model::By, text::drawable, time::Timestamp};
+use frith_store::{
+    model::By,
+    text::{PathText, drawable},
+    time::Timestamp,
+};
 
 use crate::{
     args::{Colour, Global},
@@ -110,7 +114,8 @@ impl Paper {
         if rows.is_empty() {
             return;
         }
-        let all: Vec<usize> = (0..N).collect();
+        let (head, rows) = without_unused(&head, rows);
+        let all: Vec<usize> = (0..head.len()).collect();
         let mut table = drawn(&head, &rows, &all);
         if let Some(most) = self.look.width {
             let empty: Vec<bool> = all.iter().map(|at| rows.iter().all(|row| row[*at].is_empty())).collect();
@@ -150,9 +155,20 @@ const DECENT: u16 = 20;
 /// What no cell has in it.
 const NO_BLANK: char = '\0';
 /// The columns that go on a narrow terminal, the least important first.
-const EXPENDABLE: [&str; 9] = ["CHANGED", "TIME ZONE", "LAST RUN", "FOLDER", "WATCHED BY", "STARTED", "AGENT", "WITH", "TASKS"];
+const EXPENDABLE: [&str; 13] =
+    ["CHANGED", "TIME ZONE", "LAST RUN", "FOLDER", "WATCHED BY", "STARTED", "CACHE", "ORIGIN", "SIZE", "AGENT", "WITH", "TASKS", "OWNER"];
+/// The columns that are there only where one of their cells says something.
+const OCCASIONAL: [&str; 4] = ["ORIGIN", "SIZE", "CACHE", "AGENT"];
 /// What is never cut, besides the first column.
 const WHOLE: [&str; 1] = ["STATUS"];
+
+/// The columns without those that are there only now and then, and not now.
+fn without_unused<'h>(head: &[&'h str], rows: Vec<Vec<String>>) -> (Vec<&'h str>, Vec<Vec<String>>) {
+    let is_used = |at: &usize| *at == 0 || !OCCASIONAL.contains(&head[*at]) || rows.iter().any(|row| !row[*at].is_empty());
+    let used: Vec<usize> = (0..head.len()).filter(is_used).collect();
+    let of_row = |row: &Vec<String>| used.iter().map(|at| row[*at].clone()).collect();
+    (used.iter().map(|at| head[*at]).collect(), rows.iter().map(of_row).collect())
+}
 
 /// A table of some columns, each row on one line.
 fn drawn(head: &[&str], rows: &[Vec<String>], columns: &[usize]) -> Table {
@@ -250,11 +266,26 @@ pub fn count(number: u64, noun: &str) -> String {
 /// # Errors
 /// [`Failure::NoReader`] when whoever read it went away; [`Failure::Broken`].
 pub fn put(text: &str) -> Result<(), Failure> {
+    put_bytes(text.as_bytes())
+}
+
+fn put_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::NoReader),
         done => done.map_err(|error| Failure::Broken(Told::because("the answer could not be written", &error))),
     }
+}
+
+/// Writes paths to standard output, one on each line, byte for byte; what could draw is taken out on a terminal only.
+///
+/// # Errors
+/// As [`put`].
+pub fn put_paths<'p>(paths: impl IntoIterator<Item = &'p PathText>) -> Result<(), Failure> {
+    let is_terminal = io::stdout().is_terminal();
+    let shown = |path: &PathText| if is_terminal { drawable(&path.to_string(), false).into_bytes() } else { path.as_bytes().to_vec() };
+    let lines: Vec<u8> = paths.into_iter().flat_map(|path| [shown(path), b"\n".to_vec()].concat()).collect();
+    put_bytes(&lines)
 }
 
 #[cfg(test)]

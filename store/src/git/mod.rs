@@ -44,6 +44,7 @@ mod remove;
 mod site;
 mod include;
 mod add;
+mod notes;
 mod relock;
 mod take;
 mod tend;

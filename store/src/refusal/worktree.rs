@@ -146,7 +146,6 @@ pub enum RootFault {
     Relative,
     Temporary,
     InsideWorktree(PathText),
-    Unusable(String),
 }
 
 impl std::fmt::Display for RootFault {
@@ -156,7 +155,6 @@ impl std::fmt::Display for RootFault {
             Self::Relative => f.write_str("it is no absolute path"),
             Self::Temporary => f.write_str("what is in a temporary folder goes without a word"),
             Self::InsideWorktree(top) => write!(f, "it lies inside the checkout `{top}`"),
-            Self::Unusable(why) => f.write_str(why),
         }
     }
 }

@@ -6,8 +6,9 @@ use super::{
     tree::{Fault, Tree},
 };
 
-/// Where refusals are written.
-const FILE: &str = "store/src/refusal.rs";
+/// Where refusals are written, and the enum of each file.
+const ENUMS: &[(&str, &str)] =
+    &[("store/src/refusal.rs", "pub enum Refusal"), ("store/src/refusal/worktree.rs", "pub enum WorktreeRefusal")];
 
 /// Where what helps is written.
 const HINTS: &str = "store/src/refusal";
@@ -17,14 +18,23 @@ const NOTHING_HELPS: &[&str] = &["NotArchived", "BlankText", "StoppedBeforeStart
 
 /// Every refusal has a hint, or a place in [`NOTHING_HELPS`].
 pub fn hints(tree: &Tree) -> Vec<Fault> {
-    let Some(file) = tree.file(FILE) else { return vec![Fault::new(FILE, 0, "is missing")] };
+    ENUMS.iter().flat_map(|(name, head)| hints_of(tree, name, head)).collect()
+}
+
+/// Each enum's hints stand in its own file or, for the first, in those below it.
+fn hints_of(tree: &Tree, name: &'static str, head: &str) -> Vec<Fault> {
+    let Some(file) = tree.file(name) else { return vec![Fault::new(name, 0, "is missing")] };
     let bare = &file.product.bare;
-    let Some(start) = bare.find("pub enum Refusal") else { return vec![Fault::new(FILE, 0, "has no refusals")] };
+    let Some(start) = bare.find(head) else { return vec![Fault::new(name, 0, "has no refusals")] };
     let end = block_end(bare, start).unwrap_or(bare.len());
-    let hinted: Vec<&str> = tree.rust().filter(|file| file.is_below(HINTS)).flat_map(|file| hint_functions(&file.product.bare)).collect();
+    let own = hint_functions(bare);
+    let hinted: Vec<&str> = match own.is_empty() {
+        true => tree.rust().filter(|file| file.is_below(HINTS)).flat_map(|file| hint_functions(&file.product.bare)).collect(),
+        false => own,
+    };
     variants(&bare[start..end])
-        .filter(|(_, name)| !NOTHING_HELPS.contains(name) && !hinted.iter().any(|body| has_word(body, &format!("Self::{name}"))))
-        .map(|(at, name)| Fault::new(FILE, line_of(bare, start + at), format!("`{name}` has no hint")))
+        .filter(|(_, variant)| !NOTHING_HELPS.contains(variant) && !hinted.iter().any(|body| has_word(body, &format!("Self::{variant}"))))
+        .map(|(at, variant)| Fault::new(name, line_of(bare, start + at), format!("`{variant}` has no hint")))
         .collect()
 }
 
@@ -51,7 +61,9 @@ mod tests {
     fn a_refusal_without_a_hint_is_found() {
         let source = "pub enum Refusal {\n    A { x: u8 },\n    B,\n    NotArchived,\n}";
         let hint = "fn a_hint() { match s { Self::A { .. } => 1 } }\nfn other() { Self::B }";
-        let faults = hints(&Tree::of(&[(FILE, source), ("store/src/refusal/hint.rs", hint)]));
-        assert_eq!(faults, [Fault::new(FILE, 3, "`B` has no hint")]);
+        let of_worktrees = "pub enum WorktreeRefusal {\n    C,\n    D,\n}\nfn hint() { match s { Self::D => 1 } }";
+        let (first, second) = (ENUMS[0].0, ENUMS[1].0);
+        let faults = hints(&Tree::of(&[(first, source), (second, of_worktrees), ("store/src/refusal/hint.rs", hint)]));
+        assert_eq!(faults, [Fault::new(first, 3, "`B` has no hint"), Fault::new(second, 2, "`C` has no hint")]);
     }
 }

@@ -35,6 +35,17 @@ const OF_NO_PLACE: &[&str] = &[
     "agent.offer",
     "agent.send",
     "agent.inbox",
+    // Worktrees are of a repository on this disk, which anybody can look at who may look at the disk, and of no place.
+    "worktree.add",
+    "worktree.adopt",
+    "worktree.claim",
+    "worktree.list",
+    "worktree.remove",
+    "worktree.gc",
+    "worktree.clean",
+    "worktree.whoami",
+    "worktree.forHost",
+    "worktree.endForHost",
 ];
 
 /// A workspace of this name that is to be made.

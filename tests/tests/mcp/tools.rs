@@ -86,6 +86,10 @@ fn every_tool_does_what_its_command_does() {
     assert_eq!(ok("skill_load", json!({ "name": "pdf-forms" }))["path"], "SKILL.md");
     attach(&sandbox, task.as_str().unwrap(), "notes.txt", b"attached");
     assert_eq!(ok("attachment_get", json!({ "task": task, "attachment": "notes.txt" }))["attachment"]["name"], "notes.txt");
+    let worktree = ok("worktree_add", json!({ "task": "t1" }))["path"].clone();
+    assert_eq!(ok("worktree_list", json!({}))["worktrees"][1]["path"], worktree);
+    assert_eq!(ok("worktree_adopt", json!({ "path": worktree }))["changed"], false);
+    assert_eq!(ok("worktree_remove", json!({ "worktree": "t1" }))["path"], worktree);
     let mut listed = client.tool_names();
     listed.sort();
     called.sort();
@@ -212,4 +216,14 @@ fn no_tool_for_agents_is_listed_where_agents_are_switched_off() {
     let client = Client::over(host.connect(CLAUDE, &[]));
     let names = client.tool_names();
     assert!(!names.is_empty() && names.iter().all(|name| !name.starts_with("agent")), "{names:?}");
+}
+
+#[test]
+fn no_tool_for_worktrees_is_listed_where_worktrees_are_switched_off() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[worktree]\nenabled = false\n");
+    let (_host, client) = agent(&sandbox);
+    let names = client.tool_names();
+    assert!(!names.is_empty() && names.iter().all(|name| !name.starts_with("worktree")), "{names:?}");
+    assert!(client.refused("worktree_list", json!({})).contains("worktrees are not enabled"));
 }

@@ -72,13 +72,13 @@ impl HostFiles for Disk {
 
     fn keep_out_of_git(&self, folder: &Path, file: &str) -> io::Result<()> {
         let Some((repository, path)) = in_repository(folder, file)? else { return Ok(()) };
+        let line = format!("/{}", escaped(&path.to_string_lossy()));
+        let list = repository.common_dir().join("info/exclude");
+        // Bytes, since paths of others in it may be of any encoding. It is looked at first: what reads it after this waits for no pipe.
+        let known = bytes_of(&list)?;
         if repository.ignores(&path).map_err(io::Error::other)? {
             return Ok(());
         }
-        let line = format!("/{}", escaped(&path.to_string_lossy()));
-        let list = repository.common_dir().join("info/exclude");
-        // Bytes, since paths of others in it may be of any encoding.
-        let known = bytes_of(&list)?;
         if known.split(|byte| *byte == b'\n').any(|known| known == line.as_bytes()) {
             return Ok(());
         }

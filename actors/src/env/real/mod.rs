@@ -7,6 +7,7 @@ mod process_io;
 mod process_table;
 pub mod world;
 pub mod folders;
+pub mod worktrees;
 pub mod host_files;
 pub mod notify;
 pub mod stdio;
@@ -59,6 +60,7 @@ pub fn env(told: Told<'_>) -> io::Result<Env> {
         blocking: Arc::new(world::Threads(told.runtime.clone())),
         disk: Arc::new(world::HomeDisk(told.home.to_owned())),
         folders: Arc::new(folders::HomeFolders(told.home.to_owned())),
+        worktrees: Arc::new(worktrees::HomeWorktrees::new(told.home.to_owned())),
         host_files: Arc::new(host_files::Disk),
         processes: Arc::new(process::RealProcesses::new()),
         notifier: match told.notices {
