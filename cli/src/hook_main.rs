@@ -1,6 +1,7 @@
 //! `frith hook`: what a host runs at each of its events. It must never harm the host.
 //!
-//! It always exits with 0 and within 200 milliseconds, and writes one JSON object or nothing. It is taken before anything else
+//! It always exits with 0 and within 200 milliseconds, and writes one JSON object or nothing, but where a host wants a worktree
+//! made or removed (`hook_worktree`). It is taken before anything else
 //! is touched: it reads no configuration and no command line but its own, logs nothing, starts nothing and waits for no lock.
 
 use std::{
@@ -26,9 +27,13 @@ use frith_actors::{
     },
     local::{brief::Brief, door},
 };
-use frith_store::{hosts::Host, id::CallId, time::Timestamp};
+use frith_store::{
+    hosts::{HookEvent, Host, Instead},
+    id::CallId,
+    time::Timestamp,
+};
 
-use crate::{args, environment, render};
+use crate::{args, environment, hook_worktree, render};
 
 /// Until when a host's stream is read.
 const READ_UNTIL: Duration = Duration::from_millis(120);
@@ -63,9 +68,19 @@ pub fn carry_out(args: args::Hook) -> ExitCode {
 fn guarded((event, host): (String, String)) -> ExitCode {
     let watch = Stopwatch::start();
     std::panic::set_hook(Box::new(|_| {}));
+    if let Some((host, row, instead)) = wanted(&event, &host) {
+        return hook_worktree::carry_out(host, row, instead);
+    }
     // A panic is a fault of ours, of which a host must see nothing; a person who looks for it uses the node.
     let _ = catch_unwind(|| hook(&event, &host, &watch));
     ExitCode::SUCCESS
+}
+
+/// What the host wants done at an event, where it wants anything.
+fn wanted(event: &str, host: &str) -> Option<(&'static Host, &'static HookEvent, Instead)> {
+    let host = payload::host_of(host, &environment::of_host)?;
+    let row = host.event(event)?;
+    Some((host, row, row.instead?))
 }
 
 /// The event and the host that the arguments name; what they do not say is empty, and what they say besides is passed over.

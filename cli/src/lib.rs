@@ -30,6 +30,7 @@ mod status;
 mod quickstart;
 mod render;
 mod pages;
+mod hook_worktree;
 mod hook_main;
 mod mcp_main;
 mod gate;

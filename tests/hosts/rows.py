@@ -58,6 +58,8 @@ ROWS = {
         "hooks": True,
         "starts": True,
         "searches": False,
+        # It has hooks that make and remove worktrees.
+        "worktrees": True,
     },
     "codex": {
         "prepare": codex,
@@ -68,6 +70,7 @@ ROWS = {
         "hooks": True,
         "starts": True,
         "searches": False,
+        "worktrees": False,
     },
     "gemini": {
         "prepare": gemini,
@@ -78,6 +81,7 @@ ROWS = {
         "hooks": True,
         "starts": True,
         "searches": False,
+        "worktrees": False,
     },
     "qwen": {
         "prepare": qwen,
@@ -90,6 +94,7 @@ ROWS = {
         "starts": False,
         # It shows tools of servers only to a model that searches for them.
         "searches": True,
+        "worktrees": False,
     },
     "opencode": {
         "prepare": opencode,
@@ -100,5 +105,6 @@ ROWS = {
         "hooks": False,
         "starts": False,
         "searches": False,
+        "worktrees": False,
     },
 }

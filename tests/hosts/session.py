@@ -15,6 +15,7 @@ import traceback
 
 from model import Model
 from rows import ROWS, SHELL_WORD
+import worktrees
 
 PUSHED = "the-message-that-is-pushed"
 READ = "the-message-that-is-read"
@@ -157,6 +158,8 @@ def converse(host, binary, programs, folder):
         found["the agent has ended"] = has_ended(machine)
         if machine.row["starts"]:
             found["the host's own event ended it"] = [how(agent) for agent in machine.agents()] == ["sessionOver"]
+        if machine.row["worktrees"]:
+            worktrees.converse(machine, model, found)
         machine.frith("agents", "uninstall", host, "--yes")
         found["frith is gone from it after uninstalling"] = not machine.is_healthy()
     except Exception as fault:  # Whatever breaks is told in one line; how it came to it is in the log.

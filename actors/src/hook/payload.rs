@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ffi::OsString, path::Path};
 
 use frith_store::{
-    hosts::{self, EventClass, Fact, Field, HookEvent, Host, Input, Payload, Says, Seen, Step},
+    hosts::{self, EventClass, Extra, Fact, Field, HookEvent, Host, Input, Payload, Says, Seen, Step},
     text::PathText,
 };
 
@@ -73,6 +73,13 @@ pub fn read<'a>(host: &'static Host, event: &str, json: &'a str, variables: Vari
         takes_context: row.is_some_and(|row| takes_context(host, row, prompt.is_some())),
     };
     Some(Parsed { host, event, prompt })
+}
+
+/// A further field of a payload, as a text; none when it is not there, or is no text.
+pub fn extra(host: &Host, which: Extra, json: &str) -> Option<String> {
+    let extras = host.hooks.known()?.payload.known()?.extras;
+    let (_, key) = extras.iter().find(|(extra, _)| *extra == which)?;
+    json::text(Object::read(json)?.value(key)?).map(Cow::into_owned)
 }
 
 fn takes_context(host: &Host, event: &HookEvent, has_prompt: bool) -> bool {

@@ -4,3 +4,4 @@ mod node;
 mod payloads;
 mod program;
 mod with_node;
+mod worktrees;

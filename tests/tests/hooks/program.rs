@@ -172,14 +172,13 @@ fn b05_a_dead_socket_and_a_node_that_is_stopped_or_speaks_otherwise_end_in_time_
 #[test]
 fn b13_every_way_out_is_success() {
     let sandbox = Sandbox::new();
-    let lines: [&[&str]; 9] = [
+    let lines: [&[&str]; 8] = [
         &["hook"],
         &["hook", "PostToolUse"],
         &["hook", "--host", "claude"],
         &["hook", "PostToolUse", "--host"],
         &["hook", "PostToolUse", "--host", "no such host"],
         &["hook", "NoSuchEvent", "--host", "claude"],
-        &["hook", "WorktreeCreate", "--host", "claude"],
         &["hook", "agentSpawn", "--host", "kiro"],
         &["hook", "PostToolUse", "--host", "claude", "--new-flag", "more"],
     ];
