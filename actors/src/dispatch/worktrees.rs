@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use frith_store::{hosts::EventClass, refusal::Refusal, text::PathText};
+use frith_store::{
+    hosts::EventClass,
+    refusal::{Refusal, WorktreeRefusal},
+    text::PathText,
+};
 use ractor::{ActorRef, RpcReplyPort, rpc::CallResult};
 use serde::Serialize;
 
@@ -61,7 +65,11 @@ impl Call<'_> {
         };
         let folder =
             if self.envelope.claims.server.is_some() { told().or_else(|| self.caller.folder.clone()) } else { self.caller.folder.clone() };
-        let folder = folder.ok_or_else(|| Refusal::NoPlaceHere { folder: PathText::default() })?;
+        let gone = || WorktreeRefusal::Failed {
+            fact: "the folder that this shell stands in is gone".to_owned(),
+            way_out: Some("go elsewhere first: `cd`".to_owned()),
+        };
+        let folder = folder.ok_or_else(|| Refusal::from(gone()))?;
         Ok(Asked { caller: self.caller.clone(), call: self.envelope.call, folder, progress: Some(self.progress.clone()), exempt: vec![] })
     }
 

@@ -7,10 +7,11 @@ use std::{
 
 use frith_tests::{Run, Sandbox};
 
-/// These runs one after another, without what git tells of its progress, which differs from one version to the next.
+/// These runs one after another, without what git tells of its progress, which differs from one version to the next, and without the
+/// unit of a size, which depends on the blocks of the disk.
 pub fn transcript<'a>(sandbox: &Sandbox, runs: impl IntoIterator<Item = &'a Run>) -> String {
     let is_progress = |line: &&str| ["! git ", "! Preparing worktree", "! HEAD is now at"].iter().any(|start| line.starts_with(start));
-    let shown = sandbox.transcript(runs);
+    let shown = sandbox.transcript(runs).replace("[N] KiB", "[N] B");
     shown.lines().filter(|line| !is_progress(line)).map(|line| format!("{line}\n")).collect()
 }
 
