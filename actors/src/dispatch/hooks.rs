@@ -33,11 +33,12 @@ impl Node {
         if line.is_empty() {
             return reply(&Noted::default());
         }
+        let waits = std::iter::once(peer).chain(line.iter().take(HOST_WITHIN).map(|above| above.process.pid)).collect();
         let from = From::Line(line);
         let told = event.clone();
         let (class, takes_context, names_shell_file) = (event.class, event.takes_context, names_shell_file(&event));
         let heard = intake::hear(self.ctx(), self.machine(), Told { event, from, at: self.ctx().env.clock.now() }).await?;
-        self.follow(&told, heard.as_ref(), peer);
+        self.follow(&told, heard.as_ref(), waits);
         let Some(heard) = heard else {
             return reply(&Noted::default());
         };
@@ -69,6 +70,9 @@ impl Node {
         reply(&identity)
     }
 }
+
+/// Within how many processes above a hook its host is: shells of the host's and of the entry stand between.
+pub(super) const HOST_WITHIN: usize = 3;
 
 /// What an agent is told, on its way: whoever is not known to have heard what it is is told again.
 struct Said {

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use frith_store::{
     hosts::EventClass,
+    id::AgentId,
     refusal::{Refusal, WorktreeRefusal},
     text::PathText,
 };
 use ractor::{ActorRef, RpcReplyPort, rpc::CallResult};
 use serde::Serialize;
 
-use super::{Call, reply};
+use super::{Call, hooks::HOST_WITHIN, reply};
 use crate::{
     api::{
         Operation,
@@ -39,11 +40,12 @@ impl Call<'_> {
                 self.of_repository(|asked, reply| WorktreesMsg::Add(asked, wanted, reply)).await
             }
             Operation::WorktreeAdopt(api::Adopt { path, task }) => {
+                let may_be_script = path.is_none() && self.envelope.claims.server.is_none();
                 let path = path.unwrap_or_else(|| PathText::from(std::path::Path::new(".")));
-                self.adopt(WantedClaim { path, task, owner: None, always_locks: false }).await
+                self.adopt(WantedClaim { path, task, owner: None, always_locks: false, may_be_script }).await
             }
             Operation::WorktreeClaim(api::Claim { path, task, owner }) => {
-                self.adopt(WantedClaim { path, task, owner, always_locks: true }).await
+                self.adopt(WantedClaim { path, task, owner, always_locks: true, may_be_script: false }).await
             }
             Operation::WorktreeRemove(request) => self.remove(request).await,
             Operation::WorktreeGc(request) => self.of_repository(|asked, reply| WorktreesMsg::Gc(asked, request, reply)).await,
@@ -85,7 +87,11 @@ impl Call<'_> {
     async fn adopt(self, wanted: WantedClaim) -> Result<Answer, Failed> {
         let asked = self.about_worktrees()?;
         let path = PathText::from(asked.path(&wanted.path).as_path());
-        let actor = self.node.worktrees_around(&path).await?;
+        let actor = match self.node.worktrees_around(&path).await {
+            // What git has forgotten tells no repository by itself; where the caller stands may.
+            Err(failed) => self.node.worktrees_around(&asked.folder).await.map_err(|_| failed)?,
+            found => found?,
+        };
         reply(&ask(&actor, |port| WorktreesMsg::Adopt(asked, wanted, port)).await?)
     }
 
@@ -100,7 +106,7 @@ impl Call<'_> {
     /// A worktree may be asked for before the session has said that it starts: then this is its first event.
     async fn for_host(self, request: api::ForHost) -> Result<Answer, Failed> {
         self.register(&request.host, request.session.as_ref(), &request.folder).await?;
-        let asked = Asked { exempt: self.line(), ..self.about_worktrees()? };
+        let asked = self.by_a_hook().await?;
         let actor = self.node.worktrees_around(&request.folder).await?;
         reply(&worktree::make_for_host(self.node.ctx(), &actor, asked, request).await?)
     }
@@ -109,9 +115,16 @@ impl Call<'_> {
         if worktree::real_folder(self.node.ctx(), request.path.as_path().to_owned()).await.is_none() {
             return reply(&worktree::gone_already(request.path));
         }
-        let asked = Asked { exempt: self.line(), ..self.about_worktrees()? };
+        let asked = self.by_a_hook().await?;
         let actor = self.node.worktrees_around(&request.path).await?;
         reply(&worktree::end_for_host(self.node.ctx(), &actor, asked, request).await?)
+    }
+
+    /// The call of a hook, which waits for its answer with its host, told by whose process it stands below now.
+    async fn by_a_hook(&self) -> Result<Asked, Failed> {
+        let mut asked = Asked { exempt: self.line(), ..self.about_worktrees()? };
+        asked.caller.who = self.node.who(self.peer, &self.envelope.claims).await?.who;
+        Ok(asked)
     }
 
     async fn register(&self, host: &str, session: Option<&String>, folder: &PathText) -> Result<(), Failed> {
@@ -139,7 +152,7 @@ impl Call<'_> {
     /// The calling process and those above it: a hook, and the host that waits for it.
     fn line(&self) -> Vec<u32> {
         let Some(peer) = self.peer else { return Vec::new() };
-        let above = self.node.ctx().env.processes.ancestors(Pid::new(peer), 8);
+        let above = self.node.ctx().env.processes.ancestors(Pid::new(peer), HOST_WITHIN);
         std::iter::once(peer).chain(above.iter().map(|facts| facts.process.pid)).collect()
     }
 }
@@ -169,35 +182,40 @@ impl Node {
     }
 
     /// What follows from an event for worktrees, beside the answer to its hook: a session that starts in one that waits for it has
-    /// it, and one that was made for a sub-agent goes with it.
-    pub(super) fn follow(&self, event: &Event, heard: Option<&Heard>, peer: u32) {
+    /// it, and one that was made for a sub-agent goes with it. `line` are the hook and the processes above it, which keep nothing.
+    pub(super) fn follow(&self, event: &Event, heard: Option<&Heard>, line: Vec<u32>) {
         let config = self.ctx().config.now();
         let (Some(folder), true) = (event.folder.clone(), config.worktrees_enabled) else { return };
         let starts = matches!(event.class, EventClass::Start | EventClass::Prompt);
         if let Some(heard) = heard.filter(|_| starts) {
-            let (ctx, agent) = (self.ctx().clone(), heard.agent);
+            let (ctx, asked) = (self.ctx().clone(), self.asked_by_itself(heard.agent, folder, line));
             tokio::spawn(async move {
-                if let Err(failed) = worktree::complete_pending(&ctx, agent, folder).await {
-                    tracing::warn!(%failed, "a claim that waited could not be completed");
+                if let Err(failed) = worktree::complete_pending(&ctx, asked).await {
+                    tracing::info!(%failed, "a claim that waited was not completed");
                 }
             });
         } else if let (EventClass::SubStop, Some(sub_agent)) = (event.class, event.sub_agent.clone()) {
             let session = frith_store::model::HostSession { host: event.host.clone(), id: event.session.clone(), sub_agent: None };
             let Some(main) = self.ctx().roster.of_session(&session, None) else { return };
-            self.remove_of_sub_agent(main.id, sub_agent, folder, peer);
+            self.remove_of_sub_agent(self.asked_by_itself(main.id, folder, line), main.id, sub_agent);
         }
     }
 
-    fn remove_of_sub_agent(&self, main: frith_store::id::AgentId, sub_agent: String, folder: PathText, peer: u32) {
-        let (ctx, machine, here) = (self.ctx().clone(), self.machine().clone(), self.here());
+    /// What the node asks by itself for an agent that stands in a folder.
+    fn asked_by_itself(&self, agent: AgentId, folder: PathText, exempt: Vec<u32>) -> Asked {
+        let who = Who::Agent { id: agent, place: None, oversees: false };
+        let here = self.here();
+        let caller = Caller { who, linked_by: LinkedBy::Process, other: None, folder: Some(folder.clone()), here, is_exact: false };
+        Asked { caller, call: worktree::own_call(self.ctx()), folder, progress: None, exempt }
+    }
+
+    fn remove_of_sub_agent(&self, asked: Asked, main: AgentId, sub_agent: String) {
+        let (ctx, machine, folder) = (self.ctx().clone(), self.machine().clone(), asked.folder.clone());
         tokio::spawn(async move {
             let Ok(common_dir) = worktree::named_repository(&ctx, &folder).await else { return };
             let Ok(CallResult::Success(Some(actor))) = machine.call(|reply| MachineMsg::Worktrees(common_dir, reply), None).await else {
                 return;
             };
-            let who = Who::Agent { id: main, place: None, oversees: false };
-            let caller = Caller { who, linked_by: LinkedBy::Process, other: None, folder: Some(folder.clone()), here, is_exact: false };
-            let asked = Asked { caller, call: worktree::own_call(&ctx), folder: folder.clone(), progress: None, exempt: vec![peer] };
             worktree::sub_agent_ended(&ctx, &actor, asked, main, &sub_agent, folder).await;
         });
     }

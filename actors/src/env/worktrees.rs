@@ -1,11 +1,15 @@
 //! The door to git worktrees: what stands on this machine's disk, and what changes it. Everything here blocks.
 
-use std::{ffi::OsString, path::Path, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use frith_store::{
     git::{
         AddError, Checkout, GitError, Gone, Inventory, Judged, Limits, MadeWorktree, NewWorktree, Order, ReadError, RelockError, Removal,
-        RemoveError, RemoveFailure, Want, Watch,
+        RemoveError, RemoveFailure, Sizes, Want, Watch,
     },
     refusal::WorktreeRefusal,
     time::Timestamp,
@@ -48,6 +52,9 @@ pub trait Worktrees: Send + Sync {
 
     /// What git and the disk say of some checkouts, by their places in the inventory.
     fn judge(&self, inventory: &Inventory, which: &[usize], want: Want, watch: &mut dyn Watch) -> Vec<Judged>;
+
+    /// How much folders hold that git knows nothing of; none of those that cannot be read.
+    fn measure(&self, folders: &[PathBuf], watch: &mut dyn Watch) -> Vec<Option<Sizes>>;
 
     /// Brings the latest commit of a branch of origin.
     ///

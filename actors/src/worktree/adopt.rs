@@ -8,7 +8,7 @@ use frith_store::{
     hosts::pools::{self, InPool},
     id::AgentId,
     model::{Claim, Presence},
-    refusal::WorktreeRefusal,
+    refusal::{Refusal, WorktreeRefusal},
     rules::worktree::{AdoptPlan, Adoptable, Asker, can_adopt},
     text::PathText,
 };
@@ -36,6 +36,8 @@ pub struct Wanted {
     pub owner: Option<String>,
     /// Whether it was named to be claimed, and gets git's lock in every pool.
     pub always_locks: bool,
+    /// Whether a script of a host may be asking, which stands in the worktree and names none.
+    pub may_be_script: bool,
 }
 
 /// Takes a worktree over.
@@ -47,7 +49,7 @@ pub(super) async fn adopt(ctx: &Ctx, asked: Asked, wanted: Wanted) -> Result<Ado
     let known = Known::read(ctx).await?;
     let pool = pool_of(ctx, &inventory, checkout).await?;
     let asker = match asked.asker(ctx, wanted.owner.as_deref()).await? {
-        asker if is_named(&asked, &known, &inventory, &pool, &asker) => asker,
+        asker if is_named(&asked, &wanted, &known, &inventory, &pool, &asker) => asker,
         _ if !wanted.always_locks && pool.has_script => match made_for(ctx, &known, &inventory, checkout) {
             Some(agent) => asker_of(ctx, agent).await?,
             None => Asker::default(),
@@ -110,10 +112,10 @@ pub(super) fn pool_in(ctx: &Ctx, root: &Path, checkout: &Checkout) -> InPool {
 
 /// Whether it is told who asks. Where a host runs a script for a new worktree, the script may stand below an agent of quite another
 /// folder: one application has many windows.
-fn is_named(asked: &Asked, known: &Known, inventory: &Inventory, pool: &InPool, asker: &Asker) -> bool {
+fn is_named(asked: &Asked, wanted: &Wanted, known: &Known, inventory: &Inventory, pool: &InPool, asker: &Asker) -> bool {
     let Who::Agent { id, .. } = asked.caller.who else { return !asker.is_unknown() };
     let is_here = || known.working.iter().any(|(agent, at)| *agent == id && inventory.around(at.as_path()).is_some());
-    !pool.has_script || is_here()
+    !(pool.has_script && wanted.may_be_script) || is_here()
 }
 
 /// The one live main agent of the pool's hosts that works in the main checkout.
@@ -165,7 +167,8 @@ async fn carry_out(
         origin: pool.origin.to_owned(),
         history: asked::history(ctx, inventory).await,
     };
-    let is_same = known.claim(Some(&claim.worktree)) == Some(&claim);
+    let seen = known.claimed(Some(&claim.worktree)).cloned();
+    let is_same = seen.as_ref().is_some_and(|seen| seen.claim == claim);
     let adopted = Adopted {
         path: claim.path.clone(),
         task: claim.task.clone(),
@@ -177,7 +180,13 @@ async fn carry_out(
         changed: !is_same || !plan.keeps_lock(),
     };
     relock(ctx, inventory, checkout, plan.lock_before(), plan.lock_after()).await?;
+    let (path, here) = (claim.path.clone(), asked.caller.here);
     let recorded = ctx.db.write_once(asked.call, move |tx| {
+        // Of two who take one over at once the second finds another claim than it was decided on.
+        if tx.claim(here, &claim.worktree)? != seen {
+            let what = "somebody else has just claimed it".to_owned();
+            return Err(Refusal::from(WorktreeRefusal::Changed { path, what }).into());
+        }
         if !is_same {
             tx.append(Fact::WorktreeClaimed { claim })?;
         }

@@ -9,15 +9,23 @@ use std::{
 use frith_store::{
     error::Failure,
     git::{Checkout, Inventory, Judged, Standing, read::Operation},
-    id::AgentId,
+    hosts::pools,
+    id::{AgentId, MachineId},
     model::{Agent, Claim, Claimed, Presence, WorktreeId},
-    rules::worktree::{Asker, Hold, LockText, RemovalFacts, hold},
+    refusal::WorktreeRefusal,
+    rules::worktree::{Asker, Hold, LockText, RemovalFacts, Standing as Counted, hold},
     text::PathText,
     time::Timestamp,
 };
 
 use super::asked::{is_in, repository};
-use crate::{call::Failed, ctx::Ctx, env::process::Processes, handlers::agents::presence_of, roster::Member};
+use crate::{
+    call::Failed,
+    ctx::Ctx,
+    env::{process::Processes, worktrees::Worktrees, world::blocking},
+    handlers::agents::presence_of,
+    roster::Member,
+};
 
 /// What the store and the processes of this machine say of worktrees, at one moment.
 pub(super) struct Known {
@@ -29,7 +37,9 @@ pub(super) struct Known {
     pub presence: BTreeMap<AgentId, Presence>,
     /// Where each of this machine's agents works, the one seen last first.
     pub working: Vec<(AgentId, PathText)>,
+    here: MachineId,
     processes: Arc<dyn Processes>,
+    worktrees: Arc<dyn Worktrees>,
     /// This node's process, whose folder says nothing.
     own: u32,
 }
@@ -37,30 +47,52 @@ pub(super) struct Known {
 impl Known {
     /// Reads it.
     pub async fn read(ctx: &Ctx) -> Result<Self, Failed> {
+        let again = ctx.clone();
+        blocking(&ctx.env.blocking, move || Self::now(&again)).await.map_err(Failed::from_work)?.map_err(Failed::from)
+    }
+
+    /// The same, where blocking is allowed: what is decided with a lock in hand is decided on what is so then.
+    pub fn now(ctx: &Ctx) -> Result<Self, Failure> {
         let eyes = ctx.eyes();
         let here = ctx.env.machine;
-        let (claims, agents, presence) = ctx
-            .db
-            .read(move |view| {
-                let claims = view.claims_on(here)?;
-                let agents: BTreeMap<AgentId, Agent> = view.agents()?.into_iter().map(|agent| (agent.id, agent)).collect();
-                let there = |agent: &Agent| Ok::<_, Failure>((agent.id, presence_of(view, agent, &eyes)?));
-                let presence = agents.values().map(there).collect::<Result<_, _>>()?;
-                Ok((claims, agents, presence))
-            })
-            .await?;
+        let (claims, agents, presence) = ctx.db.store().read::<_, Failure>(move |view| {
+            let claims = view.claims_on(here)?;
+            let agents: BTreeMap<AgentId, Agent> = view.agents()?.into_iter().map(|agent| (agent.id, agent)).collect();
+            let there = |agent: &Agent| Ok::<_, Failure>((agent.id, presence_of(view, agent, &eyes)?));
+            let presence = agents.values().map(there).collect::<Result<_, _>>()?;
+            Ok((claims, agents, presence))
+        })?;
         let mut members = ctx.roster.all();
         members.sort_by_key(|member| std::cmp::Reverse(member.sighting.at));
         let started_in = |id: &AgentId| agents.get(id).and_then(|agent| agent.folder.clone());
         let at = |member: &Arc<Member>| Some((member.id, member.sighting.folder.clone().or_else(|| started_in(&member.id))?));
         let working = members.iter().filter_map(at).collect();
-        Ok(Self { claims, agents, presence, working, processes: ctx.env.processes.clone(), own: ctx.env.itself.facts().pid })
+        Ok(Self {
+            claims,
+            agents,
+            presence,
+            working,
+            here,
+            processes: ctx.env.processes.clone(),
+            worktrees: ctx.env.worktrees.clone(),
+            own: ctx.env.itself.facts().pid,
+        })
+    }
+
+    /// The same for whoever decides with git's lock in hand.
+    pub fn for_decision(ctx: &Ctx) -> Result<Self, WorktreeRefusal> {
+        Self::now(ctx).map_err(|failure| WorktreeRefusal::Failed { fact: Failed::from(failure).to_string(), way_out: None })
     }
 
     /// The claim on a worktree.
     pub fn claim(&self, id: Option<&WorktreeId>) -> Option<&Claim> {
+        self.claimed(id).map(|claimed| &claimed.claim)
+    }
+
+    /// The same, with since when.
+    pub fn claimed(&self, id: Option<&WorktreeId>) -> Option<&Claimed> {
         let id = id?;
-        self.claims.iter().map(|claimed| &claimed.claim).find(|claim| claim.worktree == *id)
+        self.claims.iter().find(|claimed| claimed.claim.worktree == *id)
     }
 
     /// Claims on worktrees of a repository that are there no more, neither as folders nor in git's records: a host tidied its pool.
@@ -72,12 +104,14 @@ impl Known {
 
     /// Whose a worktree is, as the asker sees it.
     pub fn hold(&self, checkout: &Checkout, asker: &Asker) -> Hold {
-        hold(checkout.lock.as_deref(), self.claim(checkout.id.as_ref()), asker, &|agent| self.has_ended(agent))
+        let is_locked_there = || pools::pool_of(&checkout.path, &|name| self.worktrees.variable(name)).locks;
+        let claim = self.claim(checkout.id.as_ref()).map(|claim| Counted { claim, counts_alone: !is_locked_there() });
+        hold(checkout.lock.as_deref(), claim, asker, &|agent| self.has_ended(agent))
     }
 
-    /// Whether an agent provably ended: one that is not known did not.
+    /// Whether an agent of this machine provably ended: one that is not known did not, and of another machine's nobody here knows.
     pub fn has_ended(&self, agent: AgentId) -> bool {
-        self.agents.get(&agent).is_some_and(|agent| agent.ended.is_some())
+        self.agents.get(&agent).is_some_and(|agent| agent.machine == self.here && agent.ended.is_some())
     }
 
     /// The agent whose a worktree is: its lock names it, else a claim.
@@ -99,10 +133,16 @@ impl Known {
     }
 
     /// The processes that stand in a folder, but for those that wait for the answer.
-    pub fn processes_in(&self, folder: &Path, exempt: &[u32]) -> Vec<(u32, String)> {
-        let found = self.processes.working_in(folder).unwrap_or_default();
+    ///
+    /// # Errors
+    /// The table of processes cannot be read: then nobody knows that there is none.
+    pub fn processes_in(&self, folder: &Path, exempt: &[u32]) -> Result<Vec<(u32, String)>, WorktreeRefusal> {
+        let found = self.processes.working_in(folder).map_err(|error| WorktreeRefusal::Failed {
+            fact: format!("it cannot be told whether a process works in `{}`: {error}", folder.display()),
+            way_out: None,
+        })?;
         let others = found.into_iter().filter(|facts| facts.process.pid != self.own && !exempt.contains(&facts.process.pid));
-        others.map(|facts| (facts.process.pid, name_of(&facts.executable))).collect()
+        Ok(others.map(|facts| (facts.process.pid, name_of(&facts.executable))).collect())
     }
 
     /// What a removal is decided on.

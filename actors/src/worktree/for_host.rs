@@ -2,13 +2,10 @@
 //!
 //! What goes wrong here goes to the hook, which says so to nobody but the person: the host then makes what it makes without frith.
 
-use std::path::PathBuf;
-
 use frith_store::{
-    docs::log::Fact,
     git::{Checkout, Inventory, Standing, Want},
     id::{AgentId, CallId},
-    model::{Claim, Claimed, HostSession},
+    model::{Claim, HostSession},
     refusal::{Refusal, WorktreeRefusal},
     rules::worktree::{Asker, Hold, LockText},
     text::PathText,
@@ -17,8 +14,7 @@ use frith_store::{
 use ractor::{ActorRef, rpc::CallResult};
 
 use super::{
-    WorktreesMsg, add,
-    adopt::relock,
+    WorktreesMsg, add, adopt,
     asked::{self, Asked, asker_of, inventory},
     away,
     caches::shed,
@@ -40,24 +36,38 @@ fn agent_of(ctx: &Ctx, host: &str, session: Option<&String>) -> Option<AgentId> 
     ctx.roster.of_session(&session, None).map(|member| member.id)
 }
 
-/// Makes the worktree that a host's session asks for by a name of its own; the same name again is the same worktree.
+/// Makes the worktree that a host's session asks for by a name of its own; the same name again is the same worktree. The hook stands
+/// below the host of that session, or nothing is made.
 ///
 /// # Errors
-/// As those of adding one; a session that is not registered has none.
+/// As those of adding one; a session that is not registered has none, nor has one of another process.
 pub async fn make_for_host(ctx: &Ctx, actor: &ActorRef<WorktreesMsg>, asked: Asked, wanted: ForHost) -> Result<MadeForHost, Failed> {
-    let agent = agent_of(ctx, &wanted.host, wanted.session.as_ref()).ok_or_else(|| Refusal::NotRegistered { host: wanted.host.clone() })?;
+    let not_registered = || Refusal::NotRegistered { host: wanted.host.clone() };
+    let agent = agent_of(ctx, &wanted.host, wanted.session.as_ref()).filter(|agent| is_from(&asked, *agent)).ok_or_else(not_registered)?;
     let asked = speaking_for(ctx, asked, agent, wanted.folder.clone()).await?;
-    let asker = asker_of(ctx, agent).await?;
     let task = as_task(&wanted.name);
-    let inventory = asked.inventory(ctx).await?;
-    let known = Known::read(ctx).await?;
-    if let Some(path) = made_before(ctx, &inventory, &known, &asker, &task).await? {
+    if let Some(path) = made_before(ctx, &asked, agent, &task).await? {
         return Ok(MadeForHost { path });
     }
-    let new = add::Wanted { task, ..add::Wanted::default() };
-    match actor.call(|reply| WorktreesMsg::Add(asked, new, reply), None).await {
-        Ok(CallResult::Success(added)) => Ok(MadeForHost { path: added?.path }),
+    let new = add::Wanted { task: task.clone(), ..add::Wanted::default() };
+    let by_itself = asked.clone();
+    let added = match actor.call(|reply| WorktreesMsg::Add(asked, new, reply), None).await {
+        Ok(CallResult::Success(added)) => added,
         _ => Err(away()),
+    };
+    match added {
+        Ok(added) => Ok(MadeForHost { path: added.path }),
+        // Of two that ask under one name at once the second finds what the first one made.
+        Err(failed) => made_before(ctx, &by_itself, agent, &task).await?.map(|path| MadeForHost { path }).ok_or(failed),
+    }
+}
+
+/// Whether a call comes from below the process of an agent: the agent is the caller, or one of those that may be.
+fn is_from(asked: &Asked, agent: AgentId) -> bool {
+    match &asked.caller.who {
+        Who::Agent { id, .. } => *id == agent,
+        Who::OneOf { agents, .. } => agents.contains(&agent),
+        Who::Person(_) | Who::Unplaced => false,
     }
 }
 
@@ -68,15 +78,27 @@ fn as_task(name: &str) -> String {
     name.trim_matches(|c| "._-".contains(c)).to_lowercase()
 }
 
-/// The worktree that was made under this name before, if it is there and is the asker's still.
-async fn made_before(ctx: &Ctx, inventory: &Inventory, known: &Known, asker: &Asker, task: &str) -> Result<Option<PathText>, Failed> {
-    let (_, root) = asked::configured(ctx, inventory).await?;
-    let place = add::place_of(&root, inventory, task);
+/// The worktree that was made under this name before, if it is there and is the asker's still: taken over, where one that ended left it.
+async fn made_before(ctx: &Ctx, asked: &Asked, agent: AgentId, task: &str) -> Result<Option<PathText>, Failed> {
+    let known = Known::read(ctx).await?;
+    let (inventory, asker) = (asked.inventory(ctx).await?, asker_of(ctx, agent).await?);
+    let (_, root) = asked::configured(ctx, &inventory).await?;
+    let place = add::place_of(&root, &inventory, task);
     let is_it = |one: &&Checkout| {
         let is_for = one.lock.as_deref().and_then(LockText::read).is_some_and(|text| text.task == task);
-        one.standing == Standing::Linked && one.path == place && is_for && known.hold(one, asker) == Hold::Yours
+        one.standing == Standing::Linked && one.path == place && is_for && known.hold(one, &asker) == Hold::Yours
     };
-    Ok(inventory.checkouts.iter().find(is_it).map(|one| PathText::from(one.path.as_path())))
+    let Some(one) = inventory.checkouts.iter().find(is_it) else { return Ok(None) };
+    let path = PathText::from(one.path.as_path());
+    take_over(ctx, asked, path.clone()).await?;
+    Ok(Some(path))
+}
+
+/// Takes a worktree over for the agent that asks; one that is its own already stays as it is.
+async fn take_over(ctx: &Ctx, asked: &Asked, path: PathText) -> Result<(), Failed> {
+    let wanted = adopt::Wanted { path, task: None, owner: None, always_locks: false, may_be_script: false };
+    let asked = Asked { call: own_call(ctx), progress: None, ..asked.clone() };
+    adopt::adopt(ctx, asked, wanted).await.map(drop)
 }
 
 /// The same call, asked by an agent that stands in a folder.
@@ -87,32 +109,46 @@ async fn speaking_for(ctx: &Ctx, asked: Asked, agent: AgentId, folder: PathText)
     Ok(Asked { caller, folder, ..asked })
 }
 
-/// Removes a worktree that a host is done with; its branch stays when it is not merged. One that is gone is done. When it stays, its
-/// caches go all the same.
+/// Removes a worktree that a host is done with; its branch stays when it is not merged. One that is gone is done. When it stays for
+/// what is in it, its caches go all the same.
 ///
 /// # Errors
 /// As those of removing one.
 pub async fn end_for_host(ctx: &Ctx, actor: &ActorRef<WorktreesMsg>, asked: Asked, wanted: EndForHost) -> Result<RemovedWorktree, Failed> {
     let inventory = inventory(ctx, wanted.path.clone()).await?;
     let known = Known::read(ctx).await?;
-    let asker = match acting(ctx, &inventory, &known, &wanted) {
+    let asker = match acting(ctx, &asked, &inventory, &known, &wanted) {
         Some(agent) => asker_of(ctx, agent).await?,
-        None => Asker { agent: None, owner: Some(wanted.host.clone()) },
+        None => Asker::default(),
     };
     let removed = take_away(actor, asked, wanted.path.clone(), asker).await;
-    if removed.is_err() {
-        shed_all(ctx, &inventory, &wanted.path).await?;
+    if removed.as_ref().err().is_some_and(stays_for_its_content)
+        && let Err(failed) = shed_all(ctx, &inventory, &wanted.path).await
+    {
+        tracing::info!(%failed, path = %wanted.path, "the caches of a worktree that stays could not be deleted");
     }
     removed
 }
 
+/// Whether a worktree stays for what is in it, and not since somebody has it or works in it.
+fn stays_for_its_content(failed: &Failed) -> bool {
+    use WorktreeRefusal::{DetachedUnmerged, Dirty, UnderWay, Unmerged};
+    let Failed::Refused(refusal) = failed else { return false };
+    matches!(**refusal, Refusal::Worktree(Dirty { .. } | Unmerged { .. } | DetachedUnmerged { .. } | UnderWay { .. }))
+}
+
 /// Who acts: the agent that has the worktree, if it is of the session that ends it, else that session's main agent.
-fn acting(ctx: &Ctx, inventory: &Inventory, known: &Known, wanted: &EndForHost) -> Option<AgentId> {
-    let main = agent_of(ctx, &wanted.host, wanted.session.as_ref());
-    let holder = inventory.around(wanted.path.as_path()).and_then(|one| known.agent_of(one));
+fn acting(ctx: &Ctx, asked: &Asked, inventory: &Inventory, known: &Known, wanted: &EndForHost) -> Option<AgentId> {
+    let main = agent_of(ctx, &wanted.host, wanted.session.as_ref()).filter(|main| is_from(asked, *main));
+    let holder = at(inventory, &wanted.path).and_then(|one| known.agent_of(one));
     let is_of_session =
         |agent: AgentId| Some(agent) == main || known.agents.get(&agent).is_some_and(|agent| main.is_some() && agent.parent == main);
     holder.filter(|holder| is_of_session(*holder)).or(main)
+}
+
+/// The checkout at a path.
+fn at<'i>(inventory: &'i Inventory, path: &PathText) -> Option<&'i Checkout> {
+    inventory.checkouts.iter().find(|one| inventory.current.as_ref() == Some(&one.path) || one.path == path.as_path())
 }
 
 async fn take_away(actor: &ActorRef<WorktreesMsg>, asked: Asked, path: PathText, asker: Asker) -> Result<RemovedWorktree, Failed> {
@@ -126,9 +162,8 @@ async fn take_away(actor: &ActorRef<WorktreesMsg>, asked: Asked, path: PathText,
 }
 
 async fn shed_all(ctx: &Ctx, inventory: &Inventory, path: &PathText) -> Result<(), Failed> {
-    let Some(which) = inventory.checkouts.iter().position(|one| one.path == path.as_path() && one.standing == Standing::Linked) else {
-        return Ok(());
-    };
+    let is_it = |one: &Checkout| at(inventory, path).is_some_and(|found| found.path == one.path) && one.standing == Standing::Linked;
+    let Some(which) = inventory.checkouts.iter().position(is_it) else { return Ok(()) };
     let (worktrees, of) = (ctx.env.worktrees.clone(), inventory.clone());
     let mut watch = Watching::new(ctx, Cancel::default(), None);
     let judged = blocking(&ctx.env.blocking, move || worktrees.judge(&of, &[which], Want::VerdictAndSizes, &mut watch));
@@ -136,7 +171,7 @@ async fn shed_all(ctx: &Ctx, inventory: &Inventory, path: &PathText) -> Result<(
     for cache in judged.into_iter().filter_map(|one| one.sizes).flat_map(|sizes| sizes.caches) {
         let mut row = CleanedCache {
             path: PathText::from(cache.path.as_path()),
-            worktree: path.clone(),
+            worktree: PathText::from(inventory.checkouts[which].path.as_path()),
             bytes: cache.bytes,
             modified: cache.newest_ms.map(Timestamp::from_ms),
             goes: true,
@@ -168,7 +203,8 @@ async fn remove_of_sub_agent(
 ) -> Result<Option<RemovedWorktree>, Failed> {
     let inventory = inventory(ctx, folder.clone()).await?;
     let known = Known::read(ctx).await?;
-    let Some(one) = inventory.around(folder.as_path()).filter(|one| one.standing == Standing::Linked) else { return Ok(None) };
+    let is_around = |one: &&Checkout| inventory.current.as_ref() == Some(&one.path) && one.standing == Standing::Linked;
+    let Some(one) = inventory.checkouts.iter().find(is_around) else { return Ok(None) };
     let Some(claim) = known.claim(one.id.as_ref()).filter(|claim| is_made_for(claim, main, sub_agent)) else { return Ok(None) };
     let path = claim.path.clone();
     let asker = asker_of(ctx, main).await?;
@@ -177,47 +213,29 @@ async fn remove_of_sub_agent(
 
 fn is_made_for(claim: &Claim, main: AgentId, sub_agent: &str) -> bool {
     let sub_agent = as_task(sub_agent);
-    claim.agent == Some(main) && !sub_agent.is_empty() && claim.task.ends_with(&sub_agent)
+    let before = claim.task.strip_suffix(sub_agent.as_str());
+    claim.agent == Some(main) && !sub_agent.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('-'))
 }
 
 /// Completes the claim that waits for an agent in the folder in which one has just started. Of several that start at once one gets it.
 ///
 /// # Errors
-/// The store broke, or git did.
-pub async fn complete_pending(ctx: &Ctx, agent: AgentId, folder: PathText) -> Result<Option<PathBuf>, Failed> {
+/// The store broke, or git did, or somebody else has it.
+pub async fn complete_pending(ctx: &Ctx, asked: Asked) -> Result<(), Failed> {
     let here = ctx.env.machine;
-    let within = folder.clone();
-    let waits = ctx.db.read(move |view| Ok(view.claims_on(here)?.into_iter().find(|found| is_waiting_in(found, &within))));
-    let Some(found) = waits.await? else { return Ok(None) };
-    let asker = asker_of(ctx, agent).await?;
-    let (worktree, owner) = (found.claim.worktree.clone(), asker.owner.clone());
-    let taken = ctx.db.write(move |tx| {
-        let Some(now) = tx.claim(here, &worktree)?.filter(|now| now.claim.is_pending()) else { return Ok(None) };
-        let claim = Claim { agent: Some(agent), owner, ..now.claim };
-        tx.append(Fact::WorktreeClaimed { claim: claim.clone() })?;
-        Ok(Some(claim))
-    });
-    let Some(claim) = taken.await? else { return Ok(None) };
-    lock_completed(ctx, &claim, &asker).await?;
-    Ok(Some(claim.path.as_path().to_owned()))
-}
-
-fn is_waiting_in(found: &Claimed, folder: &PathText) -> bool {
-    found.claim.is_pending() && folder.as_path().starts_with(found.claim.path.as_path())
-}
-
-/// A worktree in a pool that is not tidied by its host has its lock from now on.
-async fn lock_completed(ctx: &Ctx, claim: &Claim, asker: &Asker) -> Result<(), Failed> {
-    let inventory = inventory(ctx, claim.path.clone()).await?;
-    let Some(one) = inventory.checkouts.iter().find(|one| one.id.as_ref() == Some(&claim.worktree)) else { return Ok(()) };
-    let pool = super::adopt::pool_of(ctx, &inventory, one).await?;
-    match (&asker.owner, &one.lock) {
-        (Some(owner), None) if pool.locks => {
-            let words = LockText::new(owner, &claim.task, ctx.env.clock.now(), asker.agent).to_string();
-            relock(ctx, &inventory, one, None, Some(&words)).await
-        }
-        _ => Ok(()),
+    let waiting =
+        ctx.db.read(move |view| Ok(view.claims_on(here)?.into_iter().filter(|found| found.claim.is_pending()).collect::<Vec<_>>()));
+    let waiting = waiting.await?;
+    if waiting.is_empty() {
+        return Ok(());
     }
+    let inventory = asked.inventory(ctx).await?;
+    let is_around = |one: &&Checkout| inventory.current.as_ref() == Some(&one.path);
+    let Some(one) = inventory.checkouts.iter().find(is_around) else { return Ok(()) };
+    if waiting.iter().any(|found| Some(&found.claim.worktree) == one.id.as_ref()) {
+        take_over(ctx, &asked, PathText::from(one.path.as_path())).await?;
+    }
+    Ok(())
 }
 
 /// The answer of a removal when there is nothing to remove.

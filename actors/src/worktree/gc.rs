@@ -2,10 +2,10 @@
 
 use frith_store::{
     docs::log::Fact,
-    git::{Checkout, Inventory, Judged, Removal, Standing, Want},
-    model::Claim,
+    git::{Checkout, Inventory, Judged, Order, Removal, Standing, Want},
+    model::Claimed,
     refusal::WorktreeRefusal,
-    rules::worktree::{Asker, Collected, Limits, LockText, Rest, can_collect},
+    rules::worktree::{Asker, Collected, Kept, Limits, LockText, Rest, can_collect},
     text::PathText,
     time::Timestamp,
 };
@@ -13,7 +13,7 @@ use ractor::ActorRef;
 
 use super::{
     WorktreesMsg,
-    asked::{self, Asked, is_in, refused},
+    asked::{self, Asked, refused},
     facts::{Known, modified},
     remove::{failed, not_removed, refresh, told},
 };
@@ -27,24 +27,20 @@ use crate::{
 /// Tells what a sweep does with each worktree, and does it when that is wanted.
 pub(super) async fn gc(ctx: &Ctx, myself: &ActorRef<WorktreesMsg>, asked: Asked, wanted: Gc) -> Result<Swept, Failed> {
     let asker = asked.asker(ctx, wanted.owner.as_deref()).await?;
-    let inventory = asked.inventory(ctx).await?;
-    refresh(myself, &inventory).await;
-    let inventory = asked.inventory(ctx).await?;
-    let limits = Limits { idle_ms: wanted.idle_ms, stale_lock_ms: wanted.stale_lock_ms };
-    let judged = judged(ctx, &asked, &inventory).await?;
+    refresh(myself, &asked.inventory(ctx).await?).await;
+    // Claims first: one that is made meanwhile is of a worktree that is not looked at.
     let known = Known::read(ctx).await?;
-    let mut rows = Vec::new();
-    for (checkout, judged) in inventory.checkouts.iter().zip(&judged) {
-        let looked = Looked { judged: judged.as_ref(), untouched_ms: untouched_ms(ctx, judged.as_ref()) };
-        let decision = decided(&asked, &inventory, &known, checkout, looked, &asker, limits);
-        rows.push((checkout, row(&known, checkout, judged.as_ref(), decision)));
-    }
+    let inventory = asked.inventory(ctx).await?;
+    let sweep = Sweep { asked, asker, limits: Limits { idle_ms: wanted.idle_ms, stale_lock_ms: wanted.stale_lock_ms } };
+    let judged = judged(ctx, &sweep.asked, &inventory).await?;
+    let missing: Vec<Claimed> = known.missing(&inventory).cloned().collect();
+    let mut rows = rows(ctx, &sweep, &inventory, known, judged).await?;
     if wanted.yes {
-        for (checkout, row) in &mut rows {
+        for (checkout, row) in inventory.checkouts.iter().zip(&mut rows) {
             let outcome = match row.decision {
                 Collected::Keep(_) => continue,
                 Collected::Forget => forget(ctx, &inventory, checkout).await.map(|()| None),
-                Collected::Remove(_) => go(ctx, &asked, &inventory, checkout, row.modified, &asker, limits).await.map(Some),
+                Collected::Remove(_) => go(ctx, &sweep, &inventory, checkout).await.map(Some),
             };
             match outcome {
                 Ok(removed) => row.removed = removed,
@@ -52,27 +48,61 @@ pub(super) async fn gc(ctx: &Ctx, myself: &ActorRef<WorktreesMsg>, asked: Asked,
             }
         }
     }
-    let mut worktrees: Vec<SweptWorktree> = rows.into_iter().map(|(_, row)| row).collect();
-    worktrees.extend(known.missing(&inventory).map(|found| missing_row(&found.claim)));
-    if wanted.yes {
-        for id in known.missing(&inventory).map(|found| found.claim.worktree.clone()) {
-            released(ctx, id).await?;
-        }
+    for claimed in missing {
+        rows.push(missing_row(ctx, claimed, wanted.yes).await);
     }
-    Ok(Swept { worktrees, done: wanted.yes })
+    Ok(Swept { worktrees: rows, done: wanted.yes })
 }
 
-/// A claim on what is there no more goes; there is nothing else to do.
-fn missing_row(claim: &Claim) -> SweptWorktree {
-    SweptWorktree {
-        path: claim.path.clone(),
-        branch: claim.branch.clone(),
-        task: Some(claim.task.clone()),
+/// What a sweep goes by.
+#[derive(Clone)]
+struct Sweep {
+    asked: Asked,
+    asker: Asker,
+    limits: Limits,
+}
+
+/// What is decided of each checkout.
+async fn rows(
+    ctx: &Ctx,
+    sweep: &Sweep,
+    inventory: &Inventory,
+    known: Known,
+    judged: Vec<Option<Judged>>,
+) -> Result<Vec<SweptWorktree>, Failed> {
+    let (now, sweep, inventory) = (ctx.env.clock.now(), sweep.clone(), inventory.clone());
+    let decided = blocking(&ctx.env.blocking, move || {
+        let row = |(checkout, judged): (&Checkout, &Option<Judged>)| {
+            let decision = decided(&sweep, &inventory, &known, checkout, judged.as_ref(), now);
+            row(&known, checkout, judged.as_ref(), decision)
+        };
+        inventory.checkouts.iter().zip(&judged).map(row).collect()
+    });
+    decided.await.map_err(Failed::from_work)
+}
+
+/// A claim on what is there no more goes, if it still is the one that was seen; there is nothing else to do.
+async fn missing_row(ctx: &Ctx, claimed: Claimed, goes: bool) -> SweptWorktree {
+    let mut row = SweptWorktree {
+        path: claimed.claim.path.clone(),
+        branch: claimed.claim.branch.clone(),
+        task: Some(claimed.claim.task.clone()),
         decision: Collected::Forget,
         removed: None,
         fault: None,
         modified: None,
+    };
+    if goes {
+        let released = ctx.db.write(move |tx| {
+            let worktree = claimed.claim.worktree.clone();
+            if tx.claim(claimed.machine, &worktree)?.as_ref() == Some(&claimed) {
+                tx.append(Fact::WorktreeReleased { worktree })?;
+            }
+            Ok(())
+        });
+        row.fault = released.await.err().map(|failure| Failed::from(failure).to_string());
     }
+    row
 }
 
 /// What git and the disk say of each checkout that can be read; none of the others.
@@ -90,34 +120,21 @@ async fn judged(ctx: &Ctx, asked: &Asked, inventory: &Inventory) -> Result<Vec<O
     Ok(judged)
 }
 
-/// What git and the disk say of a worktree.
-#[derive(Clone, Copy)]
-struct Looked<'a> {
-    judged: Option<&'a Judged>,
-    untouched_ms: Option<u64>,
-}
-
-fn untouched_ms(ctx: &Ctx, judged: Option<&Judged>) -> Option<u64> {
-    judged.and_then(modified).map(|modified| ctx.env.clock.now().ms_since(modified))
-}
-
-fn decided(
-    asked: &Asked,
-    inventory: &Inventory,
-    known: &Known,
-    checkout: &Checkout,
-    looked: Looked<'_>,
-    asker: &Asker,
-    limits: Limits,
-) -> Collected {
-    let mut facts = known.facts(inventory, checkout, looked.judged, asker, asked.folder.as_path());
-    facts.processes = if checkout.standing == Standing::Linked { known.processes_in(&checkout.path, &asked.exempt) } else { Vec::new() };
+fn decided(sweep: &Sweep, inventory: &Inventory, known: &Known, checkout: &Checkout, judged: Option<&Judged>, now: Timestamp) -> Collected {
+    let asked = &sweep.asked;
+    let mut facts = known.facts(inventory, checkout, judged, &sweep.asker, asked.folder.as_path());
+    if checkout.standing == Standing::Linked {
+        match known.processes_in(&checkout.path, &asked.exempt) {
+            Ok(processes) => facts.processes = processes,
+            Err(_) => return Collected::Keep(Kept::InUse),
+        }
+    }
     let rest = Rest {
-        is_current: is_in(asked.folder.as_path(), &checkout.path) && checkout.standing != Standing::Gone,
+        is_current: facts.is_stood_in && checkout.standing != Standing::Gone,
         has_live_agent: known.has_live_agent(checkout),
-        untouched_ms: looked.untouched_ms,
+        untouched_ms: judged.and_then(modified).map(|modified| now.ms_since(modified)),
     };
-    can_collect(&facts, &rest, limits)
+    can_collect(&facts, &rest, sweep.limits)
 }
 
 fn row(known: &Known, checkout: &Checkout, judged: Option<&Judged>, decision: Collected) -> SweptWorktree {
@@ -133,39 +150,36 @@ fn row(known: &Known, checkout: &Checkout, judged: Option<&Judged>, decision: Co
     }
 }
 
-/// Removes a worktree if the list still says so with the repository's lock held, on everything read anew but its age.
-async fn go(
-    ctx: &Ctx,
-    asked: &Asked,
-    inventory: &Inventory,
-    checkout: &Checkout,
-    modified: Option<Timestamp>,
-    asker: &Asker,
-    limits: Limits,
-) -> Result<RemovedWorktree, Failed> {
+/// Removes a worktree if the list still says so with the repository's lock held, on everything read anew.
+async fn go(ctx: &Ctx, sweep: &Sweep, inventory: &Inventory, checkout: &Checkout) -> Result<RemovedWorktree, Failed> {
     let Some(id) = checkout.id.clone() else { return Err(refused(WorktreeRefusal::MainCheckout { path: text(checkout) })) };
-    let known = Known::read(ctx).await?;
     let removal = removal(ctx, inventory, checkout, id.clone());
-    let (mut watch, _passes) = asked.watch(ctx);
-    let untouched_ms = modified.map(|modified| ctx.env.clock.now().ms_since(modified));
-    let (worktrees, again, asker, path) = (ctx.env.worktrees.clone(), asked.clone(), asker.clone(), checkout.path.clone());
+    let (mut watch, _passes) = sweep.asked.watch(ctx);
+    let (again, sweep, path) = (ctx.clone(), sweep.clone(), checkout.path.clone());
     let removed = blocking(&ctx.env.blocking, move || {
         let mut proof = None;
         let mut decide = |inventory: &Inventory, checkout: &Checkout, judged: &Judged| {
-            let looked = Looked { judged: Some(judged), untouched_ms };
-            match decided(&again, inventory, &known, checkout, looked, &asker, limits) {
+            let known = Known::for_decision(&again)?;
+            match decided(&sweep, inventory, &known, checkout, Some(judged), again.env.clock.now()) {
                 Collected::Remove(_) => {
                     proof = judged.merged;
-                    Ok(frith_store::git::Order { delete_branch: judged.merged.is_some() && checkout.branch.is_some() })
+                    Ok(Order { delete_branch: takes_branch(&known, checkout, judged) })
                 }
                 _ => Err(WorktreeRefusal::Changed { path: text(checkout), what: "it is not to go any more".to_owned() }),
             }
         };
-        worktrees.remove(&removal, &mut decide, &mut watch).map(|gone| (gone, proof))
+        again.env.worktrees.remove(&removal, &mut decide, &mut watch).map(|gone| (gone, proof))
     });
     let (gone, proof) = removed.await.map_err(Failed::from_work)?.map_err(|failure| refused(not_removed(failure, &path)))?;
-    released(ctx, id).await?;
+    released(ctx, id).await;
     Ok(told(gone, proof))
+}
+
+/// Whether the branch goes with its worktree: it has to be merged, and to have done something or be one that frith keeps. A branch
+/// that somebody made with git alone and never used is theirs.
+fn takes_branch(known: &Known, checkout: &Checkout, judged: &Judged) -> bool {
+    let is_kept = checkout.lock.as_deref().and_then(LockText::read).is_some() || known.claim(checkout.id.as_ref()).is_some();
+    checkout.branch.is_some() && judged.merged.is_some() && (judged.has_own_commits || is_kept)
 }
 
 fn removal(ctx: &Ctx, inventory: &Inventory, checkout: &Checkout, id: frith_store::model::WorktreeId) -> Removal {
@@ -185,12 +199,15 @@ async fn forget(ctx: &Ctx, inventory: &Inventory, checkout: &Checkout) -> Result
     let mut watch = crate::fork::Watching::new(ctx, crate::fork::Cancel::default(), None);
     let gone = blocking(&ctx.env.blocking, move || worktrees.forget(&removal, &mut watch)).await.map_err(Failed::from_work)?;
     gone.map_err(|error| refused(failed(&error, &checkout.path)))?;
-    released(ctx, id).await
+    released(ctx, id).await;
+    Ok(())
 }
 
-async fn released(ctx: &Ctx, worktree: frith_store::model::WorktreeId) -> Result<(), Failed> {
-    let released = ctx.db.write(move |tx| Ok(tx.append(Fact::WorktreeReleased { worktree })?));
-    Ok(released.await?)
+/// Records that a worktree is nobody's. It is gone whether that can be recorded or not.
+async fn released(ctx: &Ctx, worktree: frith_store::model::WorktreeId) {
+    if let Err(failure) = ctx.db.write(move |tx| Ok(tx.append(Fact::WorktreeReleased { worktree })?)).await {
+        tracing::warn!(error = %Failed::from(failure), "the release of a worktree could not be recorded");
+    }
 }
 
 fn text(checkout: &Checkout) -> PathText {

@@ -1,14 +1,18 @@
 //! Listing: every worktree of a repository with whose it is and in which state; orphans; those of other machines.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use frith_store::{
-    git::{Checkout, Inventory, Judged, Standing, Want, read::Operation},
+    git::{Checkout, Inventory, Judged, Sizes, Standing, Want, read::Operation},
     hosts::pools,
     id::MachineId,
     model::{Claimed, Machine},
     rules::worktree::LockText,
     text::PathText,
+    time::Timestamp,
 };
 
 use super::{
@@ -32,26 +36,45 @@ use crate::{
 /// # Errors
 /// The caller is in none, or it cannot be read.
 pub async fn list(ctx: &Ctx, asked: Asked, wanted: List) -> Result<Worktrees, Failed> {
+    // Claims first: one that is made meanwhile is of a worktree that is not looked at.
+    let known = Known::read(ctx).await?;
     let inventory = asked.inventory(ctx).await?;
     let (_, root) = asked::configured(ctx, &inventory).await?;
-    let known = Known::read(ctx).await?;
     let want = if wanted.no_sizes { Want::Verdict } else { Want::VerdictAndSizes };
     let judged = judged(ctx, &asked, &inventory, want).await?;
-    let doubled = doubled(&inventory);
-    let rows = inventory.checkouts.iter().zip(judged);
-    let mut worktrees: Vec<WorktreeInfo> = rows
-        .map(|(checkout, judged)| {
-            let mut row = row(&inventory, checkout, judged.as_ref(), &known);
-            row.origin = pool_in(ctx, &root, checkout).origin.to_owned();
-            row.doubled = checkout.branch.as_ref().is_some_and(|branch| doubled.contains(branch));
-            row
-        })
-        .collect();
-    worktrees.extend(missing(&inventory, &known));
-    let orphans = inventory.orphans.iter().map(|path| orphan(path)).collect();
+    let (now, of) = (ctx.clone(), inventory.clone());
+    let (mut watch, _passes) = asked.watch(ctx);
+    let rows = blocking(&ctx.env.blocking, move || {
+        let mut rows = rows(&now, &of, &known, &judged, &root);
+        rows.extend(missing(&of, &known));
+        let sizes = if want == Want::Verdict { Vec::new() } else { now.env.worktrees.measure(&of.orphans, &mut watch) };
+        (rows, orphans(&of.orphans, sizes))
+    });
+    let (worktrees, orphans) = rows.await.map_err(Failed::from_work)?;
     let repository = asked::repository(&inventory);
     let elsewhere = if wanted.all { elsewhere(ctx, &asked, &inventory).await? } else { Vec::new() };
     Ok(Worktrees { repository, base: inventory.base.as_ref().map(|base| base.name.clone()), worktrees, orphans, elsewhere })
+}
+
+fn rows(ctx: &Ctx, inventory: &Inventory, known: &Known, judged: &[Option<Judged>], root: &Path) -> Vec<WorktreeInfo> {
+    let doubled = doubled(inventory);
+    let row = |(checkout, judged): (&Checkout, &Option<Judged>)| WorktreeInfo {
+        origin: pool_in(ctx, root, checkout).origin.to_owned(),
+        doubled: checkout.branch.as_ref().is_some_and(|branch| doubled.contains(branch)),
+        ..row(inventory, checkout, judged.as_ref(), known)
+    };
+    inventory.checkouts.iter().zip(judged).map(row).collect()
+}
+
+fn orphans(paths: &[PathBuf], sizes: Vec<Option<Sizes>>) -> Vec<WorktreeInfo> {
+    let sizes = sizes.into_iter().chain(std::iter::repeat(None));
+    let row = |(path, sizes): (&PathBuf, Option<Sizes>)| WorktreeInfo {
+        bytes: sizes.as_ref().map(|sizes| sizes.bytes),
+        cache_bytes: sizes.as_ref().map(|sizes| sizes.cache_bytes),
+        modified: sizes.and_then(|sizes| sizes.newest_ms).map(Timestamp::from_ms),
+        ..bare(PathText::from(path.as_path()), WorktreeState::Orphan)
+    };
+    paths.iter().zip(sizes).map(row).collect()
 }
 
 /// What git and the disk say of each checkout that can be read; none of the others.
@@ -138,10 +161,6 @@ fn missing(inventory: &Inventory, known: &Known) -> Vec<WorktreeInfo> {
         }
     });
     rows.collect()
-}
-
-fn orphan(path: &Path) -> WorktreeInfo {
-    bare(PathText::from(path), WorktreeState::Orphan)
 }
 
 /// A worktree of which nothing is told but where and what it is.

@@ -54,15 +54,17 @@ pub(super) async fn remove(ctx: &Ctx, myself: &ActorRef<WorktreesMsg>, asked: As
     let (at, id) = target(&inventory, &known, real.as_ref(), &path, &wanted.worktree)?;
     refuse_unreadable(&inventory, &known, &id, &asker, &asked)?;
     let how = How { keep_branch: wanted.keep_branch, keep_unmerged: wanted.keep_unmerged, asker };
-    let (gone, proof) = take_away(ctx, &asked, &inventory, known, at, id.clone(), how).await?;
+    let (gone, proof) = take_away(ctx, &asked, &inventory, at, id.clone(), how).await?;
     let removed = told(gone, proof);
     let reply = removed.clone();
-    ctx.db
-        .write_once(asked.call, move |tx| {
-            tx.append(Fact::WorktreeReleased { worktree: id })?;
-            Ok(reply)
-        })
-        .await?;
+    let released = ctx.db.write_once(asked.call, move |tx| {
+        tx.append(Fact::WorktreeReleased { worktree: id })?;
+        Ok(reply)
+    });
+    if let Err(failure) = released.await {
+        // The worktree is gone and its tip is to be told; what is left of the claim shows as missing.
+        tracing::warn!(error = %Failed::from(failure), path = %removed.path, "the release of a worktree could not be recorded");
+    }
     Ok(removed)
 }
 
@@ -96,7 +98,6 @@ pub(super) async fn take_away(
     ctx: &Ctx,
     asked: &Asked,
     inventory: &Inventory,
-    known: Known,
     path: PathBuf,
     id: WorktreeId,
     how: How,
@@ -110,11 +111,13 @@ pub(super) async fn take_away(
     };
     let (mut watch, _passes) = asked.watch(ctx);
     let (worktrees, stands_in, exempt) = (ctx.env.worktrees.clone(), asked.folder.clone(), asked.exempt.clone());
+    let now = ctx.clone();
     let removed = blocking(&ctx.env.blocking, move || {
         let mut proof = None;
         let mut decide = |inventory: &Inventory, checkout: &Checkout, judged: &frith_store::git::Judged| {
+            let known = Known::for_decision(&now)?;
             let mut facts = known.facts(inventory, checkout, Some(judged), &how.asker, stands_in.as_path());
-            facts.processes = known.processes_in(&checkout.path, &exempt);
+            facts.processes = known.processes_in(&checkout.path, &exempt)?;
             let keeps = how.keep_branch || how.keep_unmerged && facts.merged.is_none();
             let plan = can_remove(&facts, &how.asker, keeps)?;
             proof = plan.proof();

@@ -9,7 +9,7 @@ use std::{
 use frith_store::{
     git::{
         self, AddError, Checkout, GitError, Gone, Inventory, Judged, Known, Limits, MadeWorktree, NewWorktree, ReadError, RelockError,
-        Removal, RemoveError, RemoveFailure, Want, Watch,
+        Removal, RemoveError, RemoveFailure, Sizes, Want, Watch,
     },
     refusal::WorktreeRefusal,
 };
@@ -42,6 +42,10 @@ impl Worktrees for HomeWorktrees {
     fn judge(&self, inventory: &Inventory, which: &[usize], want: Want, watch: &mut dyn Watch) -> Vec<Judged> {
         let checkouts: Vec<&Checkout> = which.iter().filter_map(|n| inventory.checkouts.get(*n)).collect();
         git::judge(inventory, &checkouts, want, &self.known, watch)
+    }
+
+    fn measure(&self, folders: &[PathBuf], watch: &mut dyn Watch) -> Vec<Option<Sizes>> {
+        git::measure(folders, watch)
     }
 
     fn fetch(&self, common_dir: &Path, branch: &str, longest: Duration, watch: &mut dyn Watch) -> Result<(), GitError> {

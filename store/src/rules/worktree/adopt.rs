@@ -1,6 +1,9 @@
 //! Taking a worktree over that somebody else, mostly a host, has made.
 
-use super::lock::{Asker, Hold, LockText};
+use super::{
+    lock::{Asker, Hold, LockText},
+    name::can_name,
+};
 use crate::{refusal::WorktreeRefusal, text::PathText, time::Timestamp};
 
 /// A linked worktree as it stands, for whoever wants to take it over.
@@ -64,12 +67,13 @@ pub fn can_adopt(worktree: &Adoptable<'_>, task: Option<&str>, asker: &Asker, no
     }
     let before = worktree.lock.map(str::to_owned);
     let text = before.as_deref().and_then(LockText::read);
-    let first_segment = |branch: &str| branch.rsplit('/').next().unwrap_or(branch).split('-').next().unwrap_or(branch).to_lowercase();
-    let found = task.map(str::to_owned).or_else(|| text.as_ref().map(|text| text.task.clone()));
-    let found = found.or_else(|| worktree.claimed_task.map(str::to_owned)).or_else(|| worktree.branch.map(first_segment));
+    let said = task.map(|task| can_name(task, None)).transpose()?.map(|name| name.task().to_owned());
+    let found = said.or_else(|| text.as_ref().map(|text| text.task.clone())).or_else(|| worktree.claimed_task.map(str::to_owned));
+    let found = found.or_else(|| worktree.branch.and_then(first_segment));
     let task = found.filter(|task| !task.is_empty()).ok_or_else(|| WorktreeRefusal::NoTask { path: path() })?;
     let after = match &asker.owner {
-        Some(owner) if worktree.locks => {
+        // One that has the asker's lock gets the asker's own in every pool: an old one would speak for whoever put it.
+        Some(owner) if worktree.locks || before.is_some() => {
             let is_same = |old: &LockText| old.owner == *owner && old.task == task && old.agent_id() == asker.agent;
             match text {
                 Some(old) if is_same(&old) => before.clone(),
@@ -79,6 +83,13 @@ pub fn can_adopt(worktree: &Adoptable<'_>, task: Option<&str>, asker: &Asker, no
         _ => before.clone(),
     };
     Ok(AdoptPlan { task, before, after })
+}
+
+/// The task that a branch tells: its last part up to a hyphen, if that can name one.
+fn first_segment(branch: &str) -> Option<String> {
+    let last = branch.rsplit('/').next().unwrap_or(branch);
+    let first = last.split('-').next().unwrap_or(last);
+    can_name(first, None).ok().map(|name| name.task().to_owned())
 }
 
 #[cfg(test)]
@@ -119,6 +130,22 @@ mod tests {
         let capped = can_adopt(&Adoptable { locks: false, ..free(Some("t1")) }, None, &asker(), NOW).unwrap();
         assert!(capped.keeps_lock() && capped.lock_after().is_none());
         assert!(can_adopt(&free(Some("t1")), None, &Asker::default(), NOW).unwrap().keeps_lock());
+    }
+
+    #[test]
+    fn what_could_not_stand_in_a_lock_names_no_task() {
+        for said in ["fix | login", " ", "A/12 x"] {
+            assert!(matches!(can_adopt(&free(Some("t1")), Some(said), &asker(), NOW), Err(WorktreeRefusal::BadTask { .. })), "{said}");
+        }
+        assert!(matches!(can_adopt(&free(Some("übung-1")), None, &asker(), NOW), Err(WorktreeRefusal::NoTask { .. })));
+    }
+
+    #[test]
+    fn a_lock_that_an_ended_agent_left_is_replaced_in_every_pool() {
+        let left = LockText::new("claude", "t1", NOW, Some(AgentId::from_bytes([9; 16]))).to_string();
+        let held = Adoptable { lock: Some(&left), hold: Hold::Yours, locks: false, ..free(Some("t1")) };
+        let plan = can_adopt(&held, None, &asker(), NOW).unwrap();
+        assert_eq!(LockText::read(plan.lock_after().unwrap()).unwrap().agent_id(), asker().agent);
     }
 
     #[test]

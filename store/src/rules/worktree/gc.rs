@@ -94,12 +94,12 @@ pub fn can_collect(facts: &RemovalFacts, rest: &Rest, limits: Limits) -> Collect
         keep(Kept::Current)
     } else if facts.hold == Hold::Pending {
         keep(Kept::Pending)
-    } else if let Some(locked) = facts.gone {
-        if locked { keep(Kept::GoneButLocked) } else { Collected::Forget }
     } else if facts.is_finished() && (rest.has_live_agent || is_foreign) {
         if untouched_for(limits.idle_ms) { going(facts, Reason::Finished) } else { keep(Kept::FinishedLately) }
     } else if rest.has_live_agent {
         keep(Kept::LiveAgent)
+    } else if let Some(locked) = facts.gone {
+        if locked || is_foreign { keep(Kept::GoneButLocked) } else { Collected::Forget }
     } else if is_foreign {
         let is_old = untouched_for(limits.idle_ms.max(limits.stale_lock_ms));
         let is_lossless = facts.merged.is_some() && facts.is_clean();
@@ -143,6 +143,10 @@ mod tests {
         Hold::Other { owner: "codex".into(), agent: None }
     }
 
+    fn away() -> RemovalFacts {
+        RemovalFacts { gone: Some(false), changes: None, merged: None, has_own_commits: false, ..finished() }
+    }
+
     fn fresh() -> RemovalFacts {
         RemovalFacts { has_own_commits: false, ..finished() }
     }
@@ -151,7 +155,7 @@ mod tests {
     fn every_line_of_the_list_decides_in_its_turn() {
         let live = Rest { has_live_agent: true, ..rest(2_000) };
         let keep = Collected::Keep;
-        let cases: [(RemovalFacts, Rest, Collected); 19] = [
+        let cases: [(RemovalFacts, Rest, Collected); 21] = [
             (RemovalFacts { is_main: true, ..finished() }, rest(99_999), keep(Kept::Main)),
             (RemovalFacts { has_default_branch: true, ..finished() }, rest(99_999), keep(Kept::Main)),
             (finished(), Rest { is_current: true, ..rest(99_999) }, keep(Kept::Current)),
@@ -164,8 +168,10 @@ mod tests {
             (RemovalFacts { hold: foreign(), ..fresh() }, rest(10_001), Collected::Remove(Reason::Abandoned)),
             (RemovalFacts { hold: foreign(), ..fresh() }, rest(10_000), keep(Kept::ForeignLock)),
             (RemovalFacts { hold: foreign(), changes: Some(1), ..finished() }, rest(99_999), keep(Kept::ForeignLock)),
-            (RemovalFacts { gone: Some(false), ..finished() }, rest(0), Collected::Forget),
-            (RemovalFacts { gone: Some(true), ..finished() }, rest(99_999), keep(Kept::GoneButLocked)),
+            (away(), rest(0), Collected::Forget),
+            (RemovalFacts { gone: Some(true), ..away() }, rest(99_999), keep(Kept::GoneButLocked)),
+            (RemovalFacts { gone: Some(false), hold: foreign(), ..away() }, rest(99_999), keep(Kept::GoneButLocked)),
+            (away(), live, keep(Kept::LiveAgent)),
             (RemovalFacts { changes: None, ..finished() }, rest(99_999), keep(Kept::Dirty)),
             (RemovalFacts { operation: Some("rebase"), ..finished() }, rest(99_999), keep(Kept::UnderWay)),
             (RemovalFacts { merged: None, ..finished() }, rest(99_999), keep(Kept::Unmerged)),

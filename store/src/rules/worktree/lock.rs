@@ -121,16 +121,26 @@ impl Hold {
     }
 }
 
-/// Whose a worktree is: its lock says so, and where it has none a claim does. What an agent left that ended is its owner's.
-pub fn hold(lock: Option<&str>, claim: Option<&Claim>, asker: &Asker, has_ended: &dyn Fn(AgentId) -> bool) -> Hold {
+/// A claim on a worktree, and what it is worth there.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing<'a> {
+    /// The claim.
+    pub claim: &'a Claim,
+    /// Whether it counts without git's lock: where a taken over one gets a lock, one that was taken off gave the worktree up.
+    pub counts_alone: bool,
+}
+
+/// Whose a worktree is: its lock says so, and where it has none a claim may. What an agent left that ended is its owner's.
+pub fn hold(lock: Option<&str>, claim: Option<Standing<'_>>, asker: &Asker, has_ended: &dyn Fn(AgentId) -> bool) -> Hold {
     let (owner, agent, is_named) = match (lock, claim) {
         (Some(words), _) => match LockText::read(words) {
             Some(text) => (text.owner.clone(), text.agent_id(), text.agent.is_some()),
             None => return Hold::Unknown { words: words.to_owned() },
         },
         (None, None) => return Hold::Free,
-        (None, Some(claim)) if claim.is_pending() => return Hold::Pending,
-        (None, Some(claim)) => (claim.owner.clone().unwrap_or_default(), claim.agent, claim.agent.is_some()),
+        (None, Some(Standing { claim, .. })) if claim.is_pending() => return Hold::Pending,
+        (None, Some(Standing { counts_alone: false, .. })) => return Hold::Free,
+        (None, Some(Standing { claim, .. })) => (claim.owner.clone().unwrap_or_default(), claim.agent, claim.agent.is_some()),
     };
     let is_asker = agent.is_some() && agent == asker.agent;
     let speaks_for_owner = !is_named || agent.is_some_and(has_ended);
@@ -207,14 +217,18 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_counts_where_there_is_no_lock() {
+    fn a_claim_counts_where_there_is_no_lock_and_none_is_put() {
         let alive = |_| false;
+        let of = |claim: &Claim, counts_alone| hold(None, Some(Standing { claim, counts_alone }), &asker(1), &alive);
         assert_eq!(hold(None, None, &asker(1), &alive), Hold::Free);
-        assert_eq!(hold(None, Some(&claim(None)), &asker(1), &alive), Hold::Pending);
-        assert_eq!(hold(None, Some(&claim(Some(agent(1)))), &asker(1), &alive), Hold::Yours);
-        assert!(hold(None, Some(&claim(Some(agent(2)))), &asker(1), &alive).is_foreign());
+        assert_eq!(of(&claim(None), true), Hold::Pending);
+        assert_eq!(of(&claim(None), false), Hold::Pending);
+        assert_eq!(of(&claim(Some(agent(1))), true), Hold::Yours);
+        assert!(of(&claim(Some(agent(2))), true).is_foreign());
+        assert_eq!(of(&claim(Some(agent(2))), false), Hold::Free, "its lock was taken off");
         let lock = LockText::new("codex", "t", DAY, Some(agent(3))).to_string();
-        assert!(hold(Some(&lock), Some(&claim(Some(agent(1)))), &asker(1), &alive).is_foreign());
+        let own = claim(Some(agent(1)));
+        assert!(hold(Some(&lock), Some(Standing { claim: &own, counts_alone: true }), &asker(1), &alive).is_foreign());
     }
 
     #[test]

@@ -10,6 +10,6 @@ mod remove;
 
 pub use adopt::{AdoptPlan, Adoptable, can_adopt};
 pub use gc::{Collected, Kept, Limits, Reason, Rest, can_collect};
-pub use lock::{Asker, Hold, LockText, can_own, hold};
+pub use lock::{Asker, Hold, LockText, Standing, can_own, hold};
 pub use name::{WorktreeName, can_name};
 pub use remove::{RemovalFacts, RemovalPlan, can_remove};
