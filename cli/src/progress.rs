@@ -39,7 +39,7 @@ impl Story {
         if !self.quiet {
             if std::io::stderr().is_terminal() && !environment::is_dumb() {
                 self.move_bar(&what, progress.part);
-            } else if is_new {
+            } else if is_new && progress.part.is_none_or(|(done, all)| done == all) {
                 // A story that cannot be written down is no reason to fail the call.
                 let _ = writeln!(std::io::stderr(), "{what}");
             }

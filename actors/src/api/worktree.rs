@@ -257,7 +257,7 @@ pub struct Adopted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WorktreeState {
-    /// The main checkout.
+    /// The main checkout, or one that has the default branch.
     Main,
     /// Its folder is gone.
     Stale,
@@ -409,6 +409,8 @@ pub struct SweptWorktree {
     pub branch: Option<String>,
     /// What it is for.
     pub task: Option<String>,
+    /// Whose it is, in words; null when nobody's, or when its lock says nothing.
+    pub owner: Option<String>,
     /// What is done with it, and why.
     pub decision: Collected,
     /// What was removed.

@@ -34,6 +34,8 @@ impl Call<'_> {
         if !self.node.ctx().config.now().worktrees_enabled {
             return Err(worktree::disabled());
         }
+        // What an agent left whose process is gone is its owner's, also when nobody has noted its end yet.
+        self.node.look_for_agents().await?;
         match operation {
             Operation::WorktreeAdd(api::Add { task, slug, base, offline, owner }) => {
                 let wanted = WantedNew { task, slug, base, offline, owner };

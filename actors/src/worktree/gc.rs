@@ -87,6 +87,7 @@ async fn missing_row(ctx: &Ctx, claimed: Claimed, goes: bool) -> SweptWorktree {
         path: claimed.claim.path.clone(),
         branch: claimed.claim.branch.clone(),
         task: Some(claimed.claim.task.clone()),
+        owner: claimed.claim.owner.clone(),
         decision: Collected::Forget,
         removed: None,
         fault: None,
@@ -138,11 +139,12 @@ fn decided(sweep: &Sweep, inventory: &Inventory, known: &Known, checkout: &Check
 }
 
 fn row(known: &Known, checkout: &Checkout, judged: Option<&Judged>, decision: Collected) -> SweptWorktree {
-    let by_lock = checkout.lock.as_deref().and_then(LockText::read).map(|text| text.task);
+    let (by_lock, owner) = checkout.lock.as_deref().and_then(LockText::read).map(|text| (text.task, text.owner)).unzip();
     SweptWorktree {
         path: PathText::from(checkout.path.as_path()),
         branch: checkout.branch.clone(),
         task: by_lock.or_else(|| known.claim(checkout.id.as_ref()).map(|claim| claim.task.clone())),
+        owner,
         decision,
         removed: None,
         fault: None,

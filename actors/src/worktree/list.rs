@@ -139,7 +139,8 @@ fn state(inventory: &Inventory, checkout: &Checkout, judged: Option<&Judged>) ->
         (Standing::Gone, _) => WorktreeState::Stale,
         (Standing::Broken(_), _) => WorktreeState::Broken,
         (Standing::Linked, Some(judged)) if !judged.is_clean() => WorktreeState::Dirty,
-        (Standing::Linked, Some(judged)) if judged.is_finished() && !inventory.is_default(checkout) => WorktreeState::Finished,
+        (Standing::Linked, _) if inventory.is_default(checkout) => WorktreeState::Main,
+        (Standing::Linked, Some(judged)) if judged.is_finished() => WorktreeState::Finished,
         (Standing::Linked, Some(judged)) if judged.merged.is_some() || checkout.commit.is_none() => WorktreeState::New,
         (Standing::Linked, _) => WorktreeState::Unmerged,
     }

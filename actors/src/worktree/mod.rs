@@ -16,7 +16,7 @@ mod remove;
 
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
-use frith_store::refusal::Refusal;
+use frith_store::{git::GitError, refusal::Refusal};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
@@ -171,7 +171,7 @@ impl WorktreesState {
             let longest = ctx.config.now().fetch_timeout;
             let mut watch = Watching::new(&ctx, crate::fork::Cancel::default(), None);
             let worktrees = ctx.env.worktrees.clone();
-            let asked = move || worktrees.fetch(&common_dir, &wanted, longest, &mut watch).map_err(|error| error.to_string());
+            let asked = move || worktrees.fetch(&common_dir, &wanted, longest, &mut watch).map_err(|error| why_away(&error));
             let outcome = blocking(&ctx.env.blocking, asked).await.unwrap_or_else(|lost| Err(lost.to_string()));
             // An actor that ended meanwhile is asked anew.
             let _ = myself.cast(WorktreesMsg::Fetched(outcome));
@@ -194,6 +194,15 @@ impl WorktreesState {
         if self.under_way.is_empty() && self.fetching.is_none() && self.used.elapsed() >= IDLE {
             myself.stop(None);
         }
+    }
+}
+
+/// Why origin did not answer, in git's first words about it.
+fn why_away(error: &GitError) -> String {
+    let fatal = |lines: &[String]| lines.iter().find_map(|line| line.strip_prefix("fatal: ").map(str::to_owned));
+    match error {
+        GitError::Refused { lines, .. } => fatal(lines).unwrap_or_else(|| error.to_string()),
+        other => other.to_string(),
     }
 }
 

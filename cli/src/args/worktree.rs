@@ -46,7 +46,7 @@ pub enum Worktree {
     Whoami(worktree::Whoami),
 }
 
-/// Arguments of `worktree gc`.
+/// Sweep finished and forgotten worktrees; only tells what it would do until `--yes`.
 #[derive(Debug, Clone, Args)]
 pub struct WorktreeGc {
     /// What is asked for.
@@ -67,7 +67,7 @@ impl WorktreeGc {
     }
 }
 
-/// Arguments of `worktree clean`.
+/// Delete idle build caches in worktrees; only tells what it would do until `--yes`.
 #[derive(Debug, Clone, Args)]
 pub struct WorktreeClean {
     /// What is asked for.

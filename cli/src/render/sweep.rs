@@ -47,14 +47,19 @@ fn what(row: &SweptWorktree, done: bool) -> &'static str {
     }
 }
 
-fn why(row: &SweptWorktree) -> &'static str {
-    match row.decision {
+fn why(row: &SweptWorktree) -> String {
+    let why = match row.decision {
+        Collected::Keep(Kept::ForeignLock) => match &row.owner {
+            Some(owner) => return format!("claimed by {owner}"),
+            None => "locked by somebody unknown",
+        },
         Collected::Keep(kept) => why_kept(kept),
         Collected::Remove(Reason::Finished) => "its work is in the base",
         Collected::Remove(Reason::Abandoned) => "its lock is old, and nothing would be lost",
         Collected::Remove(Reason::Unused) => "nobody has it, and nothing would be lost",
         Collected::Forget => "its folder is gone",
-    }
+    };
+    why.to_owned()
 }
 
 fn why_kept(kept: Kept) -> &'static str {
@@ -80,7 +85,7 @@ fn summary(going: &[&SweptWorktree], reply: &Swept) -> String {
     let failed = going.iter().filter(|row| row.fault.is_some()).count();
     let gone = going.len() - failed;
     match (reply.done, going.len(), failed) {
-        (_, 0, _) => format!("nothing can go; {stays} stay"),
+        (_, 0, _) => format!("nothing can go; {stays} stay{}", if stays == 1 { "s" } else { "" }),
         (false, number, _) => format!("{} would go, {stays} would stay; `--yes` does it", count(number as u64, "worktree")),
         (true, _, 0) => format!("{} went, {stays} stayed", count(gone as u64, "worktree")),
         (true, _, failed) => format!("{} went, {stays} stayed, {failed} failed", count(gone as u64, "worktree")),
@@ -174,6 +179,7 @@ mod tests {
             path: format!("/w/app-t{n}").parse().unwrap(),
             branch: Some(format!("t{n}")),
             task: None,
+            owner: Some("ada".into()),
             decision,
             removed: None,
             fault: None,

@@ -280,6 +280,10 @@ pub fn whoami(reply: &InWorktree, paper: &mut Paper) {
         let state = if held.missing { "folder gone" } else { "" };
         [held.path.to_string(), held.branch.clone().unwrap_or_default(), held.task.clone(), state.to_owned()]
     });
+    let held: Vec<_> = held.collect();
+    if held.iter().all(|[.., state]| state.is_empty()) {
+        return paper.table(["WORKTREE", "BRANCH", "TASK"], held.into_iter().map(|[path, branch, task, _]| [path, branch, task]));
+    }
     paper.table(["WORKTREE", "BRANCH", "TASK", "STATE"], held);
 }
 

@@ -122,6 +122,7 @@ pub enum TaskFault {
     Dots,
     Ending,
     TooLong,
+    LooksLikeACommit,
 }
 
 impl std::fmt::Display for TaskFault {
@@ -133,6 +134,7 @@ impl std::fmt::Display for TaskFault {
             Self::Dots => "has two dots in a row",
             Self::Ending => "ends with `.` or `.lock`",
             Self::TooLong => "is longer than 80 characters",
+            Self::LooksLikeACommit => "reads like a commit, which git takes for no branch",
         })
     }
 }
@@ -172,8 +174,8 @@ impl WorktreeRefusal {
             Self::NoOwner => "run it in an agent's shell, or say whose it is: `--owner <name>`".into(),
             Self::BadTask { .. } => "a task is such as `fix-login`, `t42` or `v1.2`".into(),
             Self::BadOwner { .. } => "say a name such as `ada`, or `claude / opus`".into(),
-            Self::PathThere { .. } => "choose another task, or take over what is there: `frith worktree adopt <path>`".into(),
-            Self::BranchThere { at: Some(at), .. } => format!("take that one over: `frith worktree adopt '{at}'`"),
+            Self::PathThere { .. } => "choose another task; `frith worktree list` shows whose that is".into(),
+            Self::BranchThere { at: Some(at), .. } => format!("choose another task, or work where the branch is: `{at}`"),
             Self::BranchThere { branch, .. } => {
                 format!("choose another task or slug, or delete the branch if nothing needs it: `git branch -d {branch}`")
             }
@@ -192,7 +194,7 @@ impl WorktreeRefusal {
             Self::SeveralMatch { .. } => "name one by its path".into(),
             Self::MainCheckout { .. } => "`frith worktree add <task>` makes a worktree beside it".into(),
             Self::OtherOwner { agent: Some(agent), .. } => format!("ask for it: `frith agents send {} <text>`", agent.short()),
-            Self::OtherOwner { .. } => "whoever has it can remove it, or unlock it with `git worktree unlock`".into(),
+            Self::OtherOwner { owner, .. } => format!("whoever that is can do it: `--owner '{owner}'`"),
             Self::UnknownOwner { .. } => "if nobody needs it: `git worktree unlock <path>`".into(),
             Self::UnknownCaller { .. } => "run it in the shell of the agent that has it, or say `--owner <name>`".into(),
             Self::Pending { .. } => "the next agent that starts there, or says `frith worktree adopt` there, has it".into(),
@@ -206,7 +208,7 @@ impl WorktreeRefusal {
     fn removing_hint(&self) -> Option<String> {
         Some(match self {
             Self::DefaultBranch { .. } => "it stays: everything else is compared with it".into(),
-            Self::StandsIn { .. } => "go elsewhere first: `cd ..`".into(),
+            Self::StandsIn { .. } => "go to another checkout of the repository first".into(),
             Self::FolderGone { locked: true, path } => {
                 format!("if it does not come back: `git worktree unlock '{path}'`, then `frith worktree gc`")
             }

@@ -71,6 +71,27 @@ fn a_claim_that_waits_is_completed_by_the_next_session_and_by_that_one_alone() {
     insta::assert_snapshot!(transcript(&sandbox, [&waits, &again, &shown, &refused]));
 }
 
+/// In a pool that its host tidies there is no lock of git's that would tell two apart who come at once.
+#[test]
+fn of_two_agents_that_take_one_worktree_over_at_once_one_has_it() {
+    let sandbox = Sandbox::new();
+    let repo = cloned(&sandbox);
+    let (mut one, mut two) = (Host::begun(&sandbox, "cursor", &repo), Host::begun(&sandbox, "cursor", &repo));
+    for round in 0..6 {
+        let tree = of_cursor(&sandbox, &repo, &format!("t{round}"));
+        let path = tree.to_str().unwrap();
+        let runs = std::thread::scope(|scope| {
+            let first = scope.spawn(|| one.frith(["worktree", "adopt", path]));
+            let second = scope.spawn(|| two.frith(["worktree", "adopt", path]));
+            [first.join().unwrap(), second.join().unwrap()]
+        });
+        let told: Vec<i32> = runs.iter().map(|run| run.code).collect();
+        assert!(told == [0, 1] || told == [1, 0], "{}", sandbox.transcript(&runs));
+        let winner = if told[0] == 0 { one.id() } else { two.id() };
+        assert_eq!(row(&sandbox, &repo, &format!("t{round}"))["agent"], winner.as_str());
+    }
+}
+
 /// With one agent of the pool's host in the main checkout there is no doubt for whom its script speaks.
 #[test]
 fn a_script_of_a_host_speaks_for_its_only_agent_and_for_none_of_several() {

@@ -53,6 +53,8 @@ fn part(given: &str) -> Result<String, WorktreeRefusal> {
         TaskFault::Ending
     } else if part.len() > MOST {
         TaskFault::TooLong
+    } else if matches!(part.len(), 40 | 64) && part.chars().all(|c| c.is_ascii_hexdigit()) {
+        TaskFault::LooksLikeACommit
     } else {
         return Ok(part);
     };
@@ -93,6 +95,7 @@ mod tests {
             assert_eq!(fault(given), Some(expected), "{given}");
         }
         assert_eq!(fault(&"a".repeat(81)), Some(TaskFault::TooLong));
+        assert_eq!(fault(&"0a".repeat(20)), Some(TaskFault::LooksLikeACommit));
         assert!(can_name("a", Some("-b")).is_err());
     }
 
