@@ -5,8 +5,13 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-/// Deletes all of a folder. Gone already is done.
+use super::beside::mounted_below;
+
+/// Deletes all of a folder, unless something else is mounted in it, which would be emptied. Gone already is done.
 pub(super) fn delete_tree(folder: &Path) -> io::Result<()> {
+    if let Some(mount) = mounted_below(folder)?.first() {
+        return Err(io::Error::other(format!("something is mounted at `{}`", mount.display())));
+    }
     match delete(folder) {
         // A folder its owner may not write cannot be emptied, so those are opened up first.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -421,6 +421,22 @@ pub enum RemoveError {
         /// The commit, in hex.
         commit: String,
     },
+    /// What is mounted in it would be emptied with it.
+    #[error("something else is mounted in `{}`: {}", .folder.display(), paths(.mounts))]
+    Mounted {
+        /// The folder.
+        folder: PathBuf,
+        /// Where.
+        mounts: Vec<PathBuf>,
+    },
+    /// Edits of which status says nothing would be lost with it.
+    #[error("`{}` has edits that git was told to look away from: {}", .folder.display(), paths(.files))]
+    HiddenEdits {
+        /// The worktree.
+        folder: PathBuf,
+        /// The files, from its top.
+        files: Vec<PathBuf>,
+    },
     /// The folder is not one that can be made again.
     #[error("`{}` is not a build cache to delete: {why}", .folder.display())]
     NotACache {
@@ -498,6 +514,10 @@ impl RemoveError {
             Self::Locked { folder, .. } => Some(format!("git worktree unlock {}", super::shell::quoted(folder))),
             Self::ChangedMeanwhile { .. } => Some("look at it, then try again".into()),
             Self::SubmoduleWork { .. } => Some("push it from the submodule first".into()),
+            Self::Mounted { .. } => Some("unmount it first".into()),
+            Self::HiddenEdits { .. } => {
+                Some("`git update-index --no-skip-worktree --no-assume-unchanged <file>` has git look at one again".into())
+            }
             Self::RecordGone { .. } => Some("copy what you need out of it, then delete it by hand".into()),
             Self::DetachedWork { commit, .. } => Some(format!("git branch <name> {commit} keeps it")),
             Self::Git(error) => error.hint(),
@@ -505,6 +525,15 @@ impl RemoveError {
             _ => None,
         }
     }
+}
+
+/// At most eight paths, and how many more there are.
+fn paths(paths: &[PathBuf]) -> String {
+    let mut named: Vec<String> = paths.iter().take(8).map(|path| format!("`{}`", path.display())).collect();
+    if paths.len() > named.len() {
+        named.push(format!("{} more", paths.len() - named.len()));
+    }
+    named.join(", ")
 }
 
 fn exit_words(code: Option<i32>) -> String {

@@ -35,6 +35,7 @@ mod submodules;
 mod sizes;
 mod parallel;
 mod verdict;
+mod beside;
 mod delete;
 mod leftovers;
 mod plan;

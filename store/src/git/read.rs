@@ -570,7 +570,7 @@ fn options() -> gix::sec::trust::Mapping<gix::open::Options> {
     gix::sec::trust::Mapping { full: open(gix::sec::Trust::Full), reduced: open(gix::sec::Trust::Reduced) }
 }
 
-fn unreadable(path: &Path, error: gix::Error) -> ReadError {
+pub(super) fn unreadable(path: &Path, error: gix::Error) -> ReadError {
     ReadError::Repository { path: path.to_path_buf(), source: Box::new(error) }
 }
 

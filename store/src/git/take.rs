@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::beside::{hidden_edits, mounted_below};
 use super::change;
 use super::delete::delete_tree;
 use super::error::{ReadError, RemoveError};
@@ -97,6 +98,7 @@ pub fn remove_worktree<R>(
     let registered = meant(&path, &removal.id)?;
     let before = seen_at(&path, Some(&registered))?;
     let (order, mut gone) = decided(removal, &path, decide, watch)?;
+    refuse_what_is_beside(&path, &registered)?;
     refuse_submodule_work(&path, &registered, removal.limits, watch)?;
     let own = own.with_lock(registered.locked.clone());
     let taking = Taking { own: &own, id: &removal.id, common_dir: &common_dir, registered: &registered, limits: removal.limits };
@@ -176,6 +178,20 @@ pub(super) fn is_meant(registered: &Registered, id: &WorktreeId) -> bool {
 pub(super) fn common_dir(registered: &Registered) -> Result<PathBuf, RemoveError> {
     let common_dir = links::common_dir(&registered.record).unwrap_or(&registered.record);
     common_dir.canonicalize().map_err(io_error("looked at", common_dir))
+}
+
+/// What neither commits nor status tell of and would go all the same.
+fn refuse_what_is_beside(path: &Path, registered: &Registered) -> Result<(), RemoveError> {
+    let folder = || path.to_path_buf();
+    let mounts = mounted_below(path).map_err(io_error("looked at", path))?;
+    if !mounts.is_empty() {
+        return Err(RemoveError::Mounted { folder: folder(), mounts });
+    }
+    let files = hidden_edits(&read::of_git_dir(&registered.record)?)?;
+    if !files.is_empty() {
+        return Err(RemoveError::HiddenEdits { folder: folder(), files });
+    }
+    Ok(())
 }
 
 /// Git keeps the data of a worktree's own submodules with its record of the worktree, and deletes it with that.

@@ -204,6 +204,25 @@ fn a26_initialised_submodules_hinder_nothing_but_work_in_them_does() {
 }
 
 #[test]
+fn edits_that_git_was_told_to_look_away_from_are_not_lost() {
+    for flag in ["--skip-worktree", "--assume-unchanged"] {
+        let place = Place::with_repository();
+        let made = added(&place, "t1");
+        git(&made.path, &["update-index", flag, "a"]);
+        std::fs::write(made.path.join("a"), "edited\n").unwrap();
+        assert_eq!(git(&made.path, &["status", "--porcelain"]), "");
+        let error =
+            failed(remove_worktree(&removal(&place, &made), &mut |_, _, _| Ok(Order { delete_branch: true }), &mut Follower::default()));
+        assert!(matches!(&error, RemoveError::HiddenEdits { files, .. } if *files == [std::path::PathBuf::from("a")]), "{error}");
+        assert_eq!(std::fs::read_to_string(made.path.join("a")).unwrap(), "edited\n");
+        git(&made.path, &["update-index", "--no-skip-worktree", "--no-assume-unchanged", "a"]);
+        git(&made.path, &["checkout", "-q", "--", "a"]);
+        take(&removal(&place, &made), &mut Follower::default()).unwrap();
+        assert_nothing_left(&place, "t1");
+    }
+}
+
+#[test]
 fn a46_a_sparse_worktree_is_clean_and_goes() {
     let place = Place::with_repository();
     git(&place.source(), &["sparse-checkout", "set", "sub"]);
