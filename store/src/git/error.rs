@@ -516,7 +516,7 @@ impl RemoveError {
             Self::SubmoduleWork { .. } => Some("push it from the submodule first".into()),
             Self::Mounted { .. } => Some("unmount it first".into()),
             Self::HiddenEdits { .. } => {
-                Some("`git update-index --no-skip-worktree --no-assume-unchanged <file>` has git look at one again".into())
+                Some("`git update-index --no-skip-worktree <file>`, or `--no-assume-unchanged`, has git look at one again".into())
             }
             Self::RecordGone { .. } => Some("copy what you need out of it, then delete it by hand".into()),
             Self::DetachedWork { commit, .. } => Some(format!("git branch <name> {commit} keeps it")),

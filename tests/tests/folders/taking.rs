@@ -215,7 +215,7 @@ fn edits_that_git_was_told_to_look_away_from_are_not_lost() {
             failed(remove_worktree(&removal(&place, &made), &mut |_, _, _| Ok(Order { delete_branch: true }), &mut Follower::default()));
         assert!(matches!(&error, RemoveError::HiddenEdits { files, .. } if *files == [std::path::PathBuf::from("a")]), "{error}");
         assert_eq!(std::fs::read_to_string(made.path.join("a")).unwrap(), "edited\n");
-        git(&made.path, &["update-index", "--no-skip-worktree", "--no-assume-unchanged", "a"]);
+        git(&made.path, &["update-index", &flag.replace("--", "--no-"), "a"]);
         git(&made.path, &["checkout", "-q", "--", "a"]);
         take(&removal(&place, &made), &mut Follower::default()).unwrap();
         assert_nothing_left(&place, "t1");
