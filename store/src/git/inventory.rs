@@ -30,8 +30,9 @@ pub struct Inventory {
     pub main: Option<PathBuf>,
     /// The top of the checkout that was asked from; none in a bare repository.
     pub current: Option<PathBuf>,
-    /// The branch that work is merged into: the one `origin/HEAD` names, else `main` or `master` if origin has it; without an
-    /// origin, or in a bare clone that never saw its branches, that of the main `HEAD`.
+    /// The branch that work is merged into: the one `origin/HEAD` names, else `main` or `master` if origin has it. Without an
+    /// origin `main`, `master` or the one of `init.defaultBranch` if it is there, and only else that of the main `HEAD`, where
+    /// anything may be checked out. That of a bare repository comes first, since nobody works on it.
     pub default_branch: Option<String>,
     /// Whether there is a remote called `origin`.
     pub has_origin: bool,
@@ -101,6 +102,12 @@ impl Inventory {
         let real = path.canonicalize();
         let path = real.as_deref().unwrap_or(path);
         self.checkouts.iter().filter(|one| path.starts_with(&one.path)).max_by_key(|one| one.path.components().count())
+    }
+
+    /// Whether a branch stays whatever becomes of the worktree that has it: it is the default one, or the main checkout's.
+    pub fn keeps_branch(&self, branch: &str) -> bool {
+        let mut main = self.checkouts.iter().filter(|one| one.standing == Standing::Main);
+        self.default_branch.as_deref() == Some(branch) || main.any(|one| one.branch.as_deref() == Some(branch))
     }
 
     /// Whether it is the main checkout or has the default branch, so that nothing may be taken away from it.
@@ -291,9 +298,11 @@ fn default_of_origin(shared: &Repository) -> Option<String> {
 fn default_without_origin(shared: &Repository) -> Option<String> {
     let has = |branch: &str| tip(shared, format!("refs/heads/{branch}").as_bytes()).is_ok_and(|tip| tip.is_some());
     let of_main = stands(shared, shared.common_dir()).0.branch;
-    let usual = ["main".to_owned(), "master".to_owned()];
+    let configured = shared.gix().config_snapshot().string("init.defaultBranch").map(|name| name.to_str_lossy().into_owned());
+    let usual = ["main".to_owned(), "master".to_owned()].into_iter().chain(configured);
+    let first = of_main.clone().filter(|_| shared.is_bare());
     // The `HEAD` of a bare repository may well name a branch that nobody ever made.
-    of_main.iter().cloned().chain(usual).find(|branch| has(branch)).or(of_main)
+    first.into_iter().chain(usual).chain(of_main.clone()).find(|branch| has(branch)).or(of_main)
 }
 
 fn base(shared: &Repository, branch: &str, has_origin: bool) -> Option<Base> {

@@ -11,7 +11,7 @@ use gix::ObjectId;
 use super::merging::Facts;
 
 /// What begins the file. Its number goes up when the way commits are compared changes, because then answers do.
-const HEADER: &[u8] = b"frith merges 1\n";
+const HEADER: &[u8] = b"frith merges 2\n";
 /// How many pairs are kept; those not asked for the longest go first. About 100 bytes each.
 const PAIRS: usize = 20_000;
 /// A longer file is not ours.

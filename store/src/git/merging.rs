@@ -1,6 +1,6 @@
 //! Whether merging a commit into the base would change nothing, and how that is known.
 //!
-//! It is asked of git's objects alone, so an answer holds for ever for one pair of commits. Objects that a trial merge makes
+//! It is asked of git's objects alone, so an answer holds for ever for one pair of commits, where all objects are. Objects that a trial merge makes
 //! stay in memory, and a person's merge drivers are programs, so none of them is run. What cannot be answered is no proof.
 
 use std::collections::BTreeSet;
@@ -38,6 +38,14 @@ pub(super) struct Merging {
     repository: gix::Repository,
     base: ObjectId,
     line: FirstParents,
+    /// What is missing may come at any time, and then answers are others.
+    shallow: bool,
+}
+
+/// An answer, and whether it holds for ever.
+pub(super) struct Found {
+    pub(super) facts: Facts,
+    pub(super) holds: bool,
 }
 
 impl Merging {
@@ -46,14 +54,16 @@ impl Merging {
         let mut repository = read::of_git_dir(common_dir)?.gix().clone().with_object_memory();
         repository.object_cache_size_if_unset(CACHED_BYTES);
         without_drivers(&mut repository);
-        Ok(Self { repository, base, line: FirstParents { seen: BTreeSet::new(), next: Some(base), since: i64::MAX } })
+        let shallow = repository.is_shallow().unwrap_or(true);
+        Ok(Self { repository, base, line: FirstParents { seen: BTreeSet::new(), next: Some(base), since: i64::MAX }, shallow })
     }
 
     /// What is known of a commit. An error is no answer, and may be gone the next time.
-    pub(super) fn facts(&mut self, tip: ObjectId) -> Result<Facts, gix::Error> {
+    pub(super) fn facts(&mut self, tip: ObjectId) -> Result<Found, gix::Error> {
         // A shallow clone ends somewhere, and what it has is enough for the rest.
-        let on_line = self.line.contains(&self.repository, tip).unwrap_or(None);
-        Ok(Facts { proof: self.proof(tip)?, ahead: self.ahead(tip)?, on_line })
+        let line = self.line.contains(&self.repository, tip);
+        let holds = line.is_ok() && !self.shallow;
+        Ok(Found { facts: Facts { proof: self.proof(tip)?, ahead: self.ahead(tip)?, on_line: line.unwrap_or(None) }, holds })
     }
 
     fn proof(&self, tip: ObjectId) -> Result<Option<Proof>, gix::Error> {

@@ -1,11 +1,14 @@
-//! What a change does to files, told apart from where in them it does it: the paths, modes and changed lines of one commit, or
-//! of a whole branch taken as one, as a number that is the same wherever the same was done.
+//! What a change does to files, told apart from when it does it: the paths, modes and changed lines of one commit, or of a
+//! whole branch taken as one, as a number that is the same wherever the same was done.
 //!
-//! Line numbers and the lines around a change count for nothing, because a squash merge lands on other ones. Nothing here
-//! decides whether the same was done; it is compared elsewhere.
+//! As in git's own patch ids, line numbers count for nothing and the three lines on each side of a change count: one line
+//! changed alike at two places is two changes. White space counts here, so that less is taken for the same. Nothing here decides
+//! whether the same was done; it is compared elsewhere.
+
+use std::ops::Range;
 
 use gix::bstr::BString;
-use gix::diff::blob::{Algorithm, Diff, InternedInput};
+use gix::diff::blob::{Algorithm, Diff, InternedInput, Token};
 use gix::diff::tree::recorder::Change;
 use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryMode;
@@ -14,6 +17,8 @@ use gix::objs::tree::EntryMode;
 const DIFFED_BYTES: u64 = 4 << 20;
 /// How far a file is searched for the zero that makes it a binary one, as git does.
 const BINARY_WITHIN: usize = 8000;
+/// How many lines on each side tell the place of a change, as in git's patches.
+const CONTEXT: u32 = 3;
 
 /// A file at one side of a change.
 pub(super) type File = (EntryMode, gix::ObjectId);
@@ -26,7 +31,7 @@ pub(super) struct Touched {
     pub(super) new: Option<File>,
 }
 
-/// What a change does, whatever lines it does it to.
+/// What a change does, whatever stands further away in the files it does it to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PatchId([u8; 32]);
 
@@ -101,17 +106,38 @@ fn texts(repository: &gix::Repository, touched: &Touched) -> Result<Option<Texts
     Ok((!binary(&before) && !binary(&after)).then_some((before, after)))
 }
 
-/// Adds the changed lines, hunk by hunk.
+/// Adds the changed lines and those around them. Changes whose surroundings meet are one hunk.
 fn lines(hash: &mut blake3::Hasher, before: &[u8], after: &[u8]) {
     let input = InternedInput::new(before, after);
-    for hunk in Diff::compute(Algorithm::Histogram, &input).hunks() {
-        hash.update(b"@");
-        for (sign, side, range) in [(b"-", &input.before, hunk.before), (b"+", &input.after, hunk.after)] {
-            for token in &side[range.start as usize..range.end as usize] {
-                hash.update(sign);
-                field(hash, input.interner[*token]);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    // Which of several equal lines is the changed one is told by what is near, not by the rest of the file.
+    diff.postprocess_lines(&input);
+    let mut add = |sign: &[u8], side: &[Token], range: Range<u32>| {
+        for token in &side[range.start as usize..range.end as usize] {
+            hash.update(sign);
+            field(hash, input.interner[*token]);
+        }
+    };
+    let whole = u32::try_from(input.before.len()).unwrap_or(u32::MAX);
+    let mut last: Option<u32> = None;
+    for hunk in diff.hunks() {
+        let start = hunk.before.start;
+        match last {
+            Some(end) if start - end <= 2 * CONTEXT => add(b" ", &input.before, end..start),
+            _ => {
+                if let Some(end) = last {
+                    add(b" ", &input.before, end..whole.min(end + CONTEXT));
+                }
+                // These have a sign of their own, so that a hunk begins where it begins.
+                add(b"@", &input.before, start.saturating_sub(CONTEXT)..start);
             }
         }
+        last = Some(hunk.before.end);
+        add(b"-", &input.before, hunk.before);
+        add(b"+", &input.after, hunk.after);
+    }
+    if let Some(end) = last {
+        add(b" ", &input.before, end..whole.min(end + CONTEXT));
     }
 }
 
@@ -134,26 +160,42 @@ mod tests {
 
     #[test]
     fn a17_the_same_lines_elsewhere_are_the_same_change() {
-        let (before, after) = ("a\nb\nc\n", "a\nB\nc\n");
+        let (before, after) = ("1\n2\n3\nb\n4\n5\n6\n", "1\n2\n3\nB\n4\n5\n6\n");
         assert_eq!(number(before, after), number(&format!("new\n{before}more\n"), &format!("new\n{after}more\n")));
-        assert_ne!(number(before, after), number(before, "a\nB \nc\n"), "a space is a change");
+        assert_ne!(number(before, after), number(before, "1\n2\n3\nB \n4\n5\n6\n"), "a space is a change");
         assert_ne!(number(before, after), number(after, before), "undoing is another change than doing");
         assert_ne!(number("a\nb\n", "a\nb"), number("a\nb\n", "a\nb\n"), "so is the last line's end");
         assert_ne!(number("", "ab\nc\n"), number("", "a\nbc\n"), "lines end where they end");
-        assert_ne!(number("m\n", "x\nm\ny\n"), number("m\n", "x\ny\nm\n"), "two hunks are not one");
+        assert_ne!(number("m\n", "x\nm\ny\n"), number("m\n", "x\ny\nm\n"), "two changes are not one");
+    }
+
+    #[test]
+    fn a17_a_line_changed_alike_at_another_place_is_another_change() {
+        let file = |a: &str, b: &str| format!("a:\n  on: {a}\n1\n2\n3\n4\n5\n6\n7\nb:\n  on: {b}\n");
+        let none = file("no", "no");
+        assert_ne!(number(&none, &file("yes", "no")), number(&none, &file("no", "yes")));
+        assert_eq!(number(&none, &file("yes", "no")), number(&file("no", "yes"), &file("yes", "yes")));
+        assert_ne!(number(&none, &file("yes", "yes")), number(&none, &file("yes", "no")));
     }
 
     proptest! {
         #[test]
-        fn what_stands_around_a_change_counts_for_nothing(
+        fn only_three_lines_on_each_side_of_a_change_count(
             above in prop::collection::vec("[a-z]{0,3}\n", 0..8),
+            near in prop::collection::vec("#[a-z]{0,3}\n", 6),
             removed in prop::collection::vec("[0-4]{1,2}\n", 0..6),
             added in prop::collection::vec("[5-9]{1,2}\n", 0..6),
             below in prop::collection::vec("[A-Z]{0,3}\n", 0..8),
+            other in 0..6_usize,
         ) {
-            let (removed, added) = (removed.concat(), added.concat());
-            let around = |text: &str| format!("{}#\n{text}#\n{}", above.concat(), below.concat());
-            prop_assert_eq!(number(&around(&removed), &around(&added)), number(&removed, &added));
+            let text = |near: &[String], changed: &[String]| [&near[..3], changed, &near[3..]].concat().concat();
+            let around = |changed: &[String]| format!("{}{}{}", above.concat(), text(&near, changed), below.concat());
+            let expected = number(&text(&near, &removed), &text(&near, &added));
+            prop_assert_eq!(number(&around(&removed), &around(&added)), expected);
+            let mut elsewhere = near.clone();
+            elsewhere[other] = "# another place\n".into();
+            let there = number(&text(&elsewhere, &removed), &text(&elsewhere, &added));
+            prop_assert_eq!(there == expected, removed.is_empty() && added.is_empty());
         }
 
         #[test]

@@ -42,12 +42,22 @@ impl Move<'_> {
     /// Whether it made a commit.
     fn is_work(&self) -> bool {
         const WORK: [&[u8]; 7] = [b"commit", b"cherry-pick", b"revert", b"am", b"rebase", b"merge", b"pull"];
-        !self.is_forward() && !self.is_onto_itself() && WORK.iter().any(|work| self.words.starts_with(work))
+        !self.is_forward() && !self.is_start() && !self.is_onto_itself() && WORK.iter().any(|work| self.words.starts_with(work))
     }
 
-    /// Whether it only went on to what was there already.
+    /// Whether it only went on to what was there already. The words of a commit may end like that, too.
     fn is_forward(&self) -> bool {
-        self.words.to_ascii_lowercase().ends_with(b"fast-forward")
+        const BROUGHT: [&[u8]; 3] = [b"pull", b"merge", b"fetch"];
+        const REPLAYED: [&[u8]; 2] = [b"rebase", b"cherry-pick"];
+        let begins = |with: &[&[u8]]| with.iter().any(|words| self.words.starts_with(words));
+        self.words.rsplit_once_str(": ").is_some_and(|(what, how)| {
+            how.eq_ignore_ascii_case(b"fast-forward") && (begins(&BROUGHT) || (begins(&REPLAYED) && !what.contains_str(": ")))
+        })
+    }
+
+    /// A rebase begins by standing on what it goes onto.
+    fn is_start(&self) -> bool {
+        self.words.split_once_str(": ").is_some_and(|(what, how)| what.ends_with(b"(start)") && how.starts_with(b"checkout "))
     }
 
     /// A rebase of nothing ends at what it went onto.
@@ -59,7 +69,7 @@ impl Move<'_> {
     fn is_unknown(&self) -> bool {
         const PLACED: [&[u8]; 5] = [b"branch: ", b"Branch: ", b"reset: ", b"checkout: ", b"clone: "];
         let placed = PLACED.iter().any(|words| self.words.starts_with(words));
-        !self.is_work() && !self.is_forward() && !self.is_onto_itself() && !placed
+        !self.is_work() && !self.is_forward() && !self.is_start() && !self.is_onto_itself() && !placed
     }
 }
 
@@ -103,6 +113,9 @@ mod tests {
         check(&[('0', '1', "branch: Created"), ('1', '2', "reset: moving to origin/main")], '2', Some(true), false);
         let onto = format!("rebase (finish): refs/heads/x onto {}", id('2'));
         check(&[('0', '1', "branch: Created"), ('1', '2', &onto)], '2', Some(true), false);
+        check(&[('0', '1', ""), ('1', '2', "rebase (start): checkout main")], '2', Some(true), false);
+        check(&[('0', '1', ""), ('1', '2', "pull --rebase origin main (start): checkout 2")], '2', Some(true), false);
+        check(&[('0', '1', "branch: Created"), ('1', '2', "rebase: fast-forward")], '2', Some(true), false);
         check(&[('0', '1', "branch: Created"), ('1', '2', "commit: a"), ('2', '1', "reset: moving to HEAD~1")], '1', Some(true), false);
         check(&[('0', '1', "branch: Created"), ('1', '2', "commit: a"), ('2', '3', "reset: moving to main")], '3', Some(true), false);
     }
@@ -110,9 +123,16 @@ mod tests {
     #[test]
     fn a17_work_is_work_wherever_the_branch_went_after_it() {
         let created = ('0', '1', "branch: Created from origin/main");
-        for words in
-            ["commit: a", "commit (amend): a", "cherry-pick: a", "revert: a", "am: a", "merge x: Merge made by the 'ort' strategy."]
-        {
+        for words in [
+            "commit: allow fast-forward",
+            "commit: fast-forward",
+            "commit (amend): a",
+            "cherry-pick: sync: fast-forward",
+            "rebase (pick): a",
+            "revert: a",
+            "am: a",
+            "merge x: Merge made by the 'ort' strategy.",
+        ] {
             check(&[created, ('1', '2', words)], '2', Some(false), true);
             check(&[created, ('1', '2', words)], '2', Some(true), true);
         }

@@ -103,7 +103,7 @@ pub fn remove_worktree<R>(
     let own = own.with_lock(registered.locked.clone());
     let taking = Taking { own: &own, id: &removal.id, common_dir: &common_dir, registered: &registered, limits: removal.limits };
     let trash = taking.take(&before, watch)?;
-    if order.delete_branch {
+    if order.delete_branch && gone.branch_fault.is_none() {
         taking.drop_branch(&mut gone, watch)?;
     }
     drop(repository);
@@ -136,12 +136,13 @@ fn decided<R>(
     let judged = judge(&found, &[checkout], Want::VerdictAndSizes, &Known::none(), watch);
     let judged = judged.into_iter().next().ok_or_else(replaced)?;
     let order = decide(&found, checkout, &judged).map_err(RemoveFailure::Refused)?;
+    let kept = checkout.branch.as_ref().filter(|branch| order.delete_branch && found.keeps_branch(branch));
     let gone = Gone {
         path: path.to_path_buf(),
         branch: checkout.branch.clone(),
         tip: checkout.commit.clone(),
         branch_deleted: false,
-        branch_fault: None,
+        branch_fault: kept.map(|branch| format!("`{branch}` is the default branch or that of the main checkout")),
         bytes: judged.sizes.as_ref().map_or(0, |sizes| sizes.bytes.saturating_add(sizes.cache_bytes)),
         left_in_trash: None,
     };

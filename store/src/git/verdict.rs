@@ -135,9 +135,11 @@ impl Judge<'_> {
         });
         let Some(merging) = merging else { return Facts::default() };
         match merging.facts(tip) {
-            Ok(facts) => {
-                self.known.learn(tip, base, facts);
-                facts
+            Ok(found) => {
+                if found.holds {
+                    self.known.learn(tip, base, found.facts);
+                }
+                found.facts
             }
             Err(error) => {
                 tracing::debug!(%tip, %base, %error, "commits cannot be compared");

@@ -182,6 +182,22 @@ fn a02_a_branch_that_moved_or_is_out_elsewhere_is_kept_and_told() {
 }
 
 #[test]
+fn a20_the_default_branch_and_that_of_the_main_checkout_stay_whatever_was_decided() {
+    let place = Place::with_repository();
+    git(&place.source(), &["switch", "-q", "-c", "wip"]);
+    for branch in ["main", "wip"] {
+        let made = added(&place, "t1");
+        git(&made.path, &["switch", "-q", "--ignore-other-worktrees", branch]);
+        git(&place.source(), &["branch", "-q", "-D", "t1"]);
+        let mut careless = |_: &_, _: &_, _: &_| Ok::<_, &str>(Order { delete_branch: true });
+        let gone = remove_worktree(&removal(&place, &made), &mut careless, &mut Follower::default()).unwrap();
+        assert!(!gone.branch_deleted && gone.branch_fault.unwrap().contains("main checkout"));
+        assert_nothing_left(&place, "t1");
+    }
+    assert_eq!(git(&place.source(), &["branch", "--format=%(refname:short)"]), "main\nwip");
+}
+
+#[test]
 fn a26_initialised_submodules_hinder_nothing_but_work_in_them_does() {
     let place = Place::with_repository();
     new_repository(&place.temp.path().join("library"));

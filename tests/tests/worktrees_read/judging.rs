@@ -111,6 +111,28 @@ fn more_than_what_the_base_took_is_not_merged() {
 }
 
 #[test]
+fn a17_the_same_line_changed_at_another_place_is_not_merged() {
+    let place = Worktrees::new(1);
+    let file = |a: &str, b: &str| format!("a:\n  on: {a}\n1\n2\n3\n4\n5\n6\n7\nb:\n  on: {b}\n");
+    let on_main = |a: &str, b: &str| {
+        write(&place.main(), "f", &file(a, b));
+        commit(&place.main(), "on");
+        place.push();
+    };
+    on_main("no", "no");
+    let tree = place.add("t1");
+    write(&tree, "f", &file("yes", "no"));
+    commit(&tree, "work");
+    on_main("no", "yes");
+    on_main("maybe", "yes");
+    assert_eq!(verdict(&tree, &tree).merged, None, "the base did it elsewhere");
+    on_main("no", "yes");
+    on_main("yes", "yes");
+    on_main("maybe", "yes");
+    assert_eq!(verdict(&tree, &tree).merged, Some(Proof::SameChange), "the base did it there");
+}
+
+#[test]
 fn histories_with_nothing_in_common_are_not_merged() {
     let place = Worktrees::new(1);
     let tree = place.add("t1");
@@ -146,6 +168,31 @@ fn a_shallow_clone_answers_with_what_it_has() {
 }
 
 #[test]
+fn nothing_is_learned_from_a_shallow_clone() {
+    let place = Worktrees::new(1);
+    let fork_point = git(&place.main(), &["rev-parse", "HEAD"]);
+    for step in ["on", "and on"] {
+        write(&place.main(), "b", step);
+        commit(&place.main(), step);
+    }
+    place.push();
+    git(&place.main(), &["push", "-q", "origin", &format!("{fork_point}:refs/heads/t1")]);
+    let clone = place.root().join("shallow");
+    let from = format!("file://{}", place.origin().display());
+    git(place.root(), &["clone", "-q", "--depth", "1", "--no-single-branch", &from, "shallow"]);
+    let tree = place.tree("t1");
+    git(&clone, &["worktree", "add", "-q", tree.to_str().unwrap(), "t1"]);
+    let file = place.root().join("merges");
+    let merged = || {
+        let found = read(&tree);
+        judge(&found, &[row(&found, &tree)], Want::Verdict, &Known::open(&file), &mut Nobody).remove(0).merged
+    };
+    assert_eq!((merged(), file.exists()), (None, false));
+    git(&clone, &["fetch", "-q", "--unshallow"]);
+    assert_eq!((merged(), file.exists()), (Some(Proof::Ancestor), true), "asked again once it can be told");
+}
+
+#[test]
 fn a12_a_fresh_branch_is_never_finished() {
     let place = Worktrees::new(1);
     let tree = place.add("t1");
@@ -169,6 +216,27 @@ fn a12_a_fresh_branch_is_never_finished() {
     fresh("without a log");
     write(&tree, "a", "work\n");
     assert!(!verdict(&tree, &tree).is_clean());
+}
+
+#[test]
+fn a12_a_detached_worktree_that_was_only_brought_forward_is_not_finished() {
+    let place = Worktrees::new(1);
+    let tree = place.tree("loose");
+    git(&place.main(), &["worktree", "add", "-q", "--detach", tree.to_str().unwrap(), "main"]);
+    write(&place.main(), "b", "");
+    commit(&place.main(), "on");
+    place.push();
+    git(&tree, &["rebase", "-q", "origin/main"]);
+    let judged = verdict(&tree, &tree);
+    assert_eq!((judged.merged, judged.has_own_commits), (Some(Proof::Ancestor), false));
+    write(&tree, "a", "work\n");
+    commit(&tree, "work");
+    write(&place.main(), "c", "");
+    commit(&place.main(), "on");
+    place.push();
+    git(&tree, &["rebase", "-q", "origin/main"]);
+    git(&tree, &["push", "-q", "origin", "HEAD:main"]);
+    assert!(verdict(&tree, &tree).is_finished(), "what was rebased with work is work");
 }
 
 #[test]

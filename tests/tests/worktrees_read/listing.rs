@@ -99,15 +99,23 @@ fn a_bare_repository_has_worktrees_and_no_main_one() {
 }
 
 #[test]
-fn without_an_origin_the_main_checkouts_branch_is_the_base() {
+fn a20_without_an_origin_the_default_branch_is_not_what_the_main_checkout_stands_on() {
     let place = Worktrees::new(1);
-    git(&place.main(), &["switch", "-q", "-c", "trunk"]);
     git(&place.main(), &["remote", "remove", "origin"]);
+    git(&place.main(), &["switch", "-q", "-c", "wip"]);
+    commit(&place.main(), "on");
+    let tree = place.tree("default");
+    git(&place.main(), &["worktree", "add", "-q", tree.to_str().unwrap(), "main"]);
     let found = read(&place.main());
-    assert_eq!((found.has_origin, found.default_branch.as_deref()), (false, Some("trunk")));
-    assert_eq!(found.base.unwrap().name, "trunk");
-    git(&place.main(), &["switch", "-q", "--detach"]);
-    assert_eq!(read(&place.main()).default_branch.as_deref(), Some("main"));
+    assert_eq!((found.has_origin, found.default_branch.as_deref()), (false, Some("main")));
+    assert!(found.is_default(row(&found, &tree)) && found.keeps_branch("main") && found.keeps_branch("wip"));
+    assert_eq!((verdict(&tree, &tree).is_finished(), found.base.unwrap().name.as_str()), (false, "main"));
+    git(&tree, &["branch", "-q", "-m", "main", "trunk"]);
+    assert_eq!(read(&place.main()).default_branch.as_deref(), Some("wip"), "nothing tells of another");
+    git(&place.main(), &["config", "init.defaultBranch", "trunk"]);
+    assert_eq!(read(&place.main()).default_branch.as_deref(), Some("trunk"));
+    git(&tree, &["branch", "-q", "-m", "trunk", "master"]);
+    assert_eq!(read(&place.main()).base.unwrap().name, "master");
 }
 
 #[test]
