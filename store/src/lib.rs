@@ -2,6 +2,7 @@
 //!
 //! This crate never knows a socket, a runtime or a person's terminal. A module uses only modules named before it.
 
+mod shell;
 pub mod id;
 pub mod text;
 pub mod time;

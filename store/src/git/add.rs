@@ -18,6 +18,7 @@ use super::leftovers::{self, Record, Swept, set_aside_if_dead, take_back};
 use super::links::{self, Links, Registered};
 use super::lock::Lock;
 use super::read::{self, Head};
+use super::relock;
 use super::site::{self, NewWorktree, Site};
 use super::watch::{Limits, Progress, Step, Undoing, Watch};
 use super::worktree_error::AddError;
@@ -112,6 +113,9 @@ fn clear_leftovers(own: &OwnFolder, limits: Limits, watch: &mut dyn Watch) -> Re
             error => return Err(left(&path)(error)),
         }
     }
+    if let Doing::Relocking { stamp } = doing {
+        relock::give_back(&own, stamp, limits, watch).map_err(left(&own.folder()))?;
+    }
     journal::close(&own, doing).map_err(io_error("written", own.home()))
 }
 
@@ -145,7 +149,12 @@ impl Adding<'_> {
             }
             Err(halted @ AddError::Halted { .. }) => Err(halted),
             Err(error) => {
-                self.undo()?;
+                match self.undo() {
+                    Err(halted @ AddError::Halted { .. }) => return Err(halted),
+                    // The failure that led here is the one to tell; the next making or sweep tries this again.
+                    Err(error) => tracing::warn!(%error, place = %own.folder().display(), "a failed making could not be taken back"),
+                    Ok(()) => {}
+                }
                 // Others may have put something there by now.
                 made_root.iter().all(|folder| std::fs::remove_dir(folder).is_ok());
                 Err(error)
@@ -275,15 +284,8 @@ impl Adding<'_> {
             home::rename_new(&own.folder(), &own.staged()).map_err(io_error("renamed", &own.folder()))?;
         }
         let unmade = home::set_aside(own, &own.staging(), "unmade").map_err(io_error("renamed", &own.staging()))?;
-        match take_back(own, &unmade, self.new.limits, &mut Undoing(&mut *self.watch)) {
-            Err(RemoveError::Halted { step }) => Err(AddError::Halted { step }),
-            Err(error) => {
-                // The failure that led here is the one to tell; the next making or sweep tries this again.
-                tracing::warn!(%error, unmade = %unmade.display(), "a failed making could not be taken back");
-                Ok(())
-            }
-            Ok(()) => journal::close(own, Doing::Making).map_err(io_error("written", own.home())),
-        }
+        take_back(own, &unmade, self.new.limits, &mut Undoing(&mut *self.watch)).map_err(left(&unmade))?;
+        journal::close(own, Doing::Making).map_err(io_error("written", own.home()))
     }
 
     fn lock_repository(&mut self) -> Result<Lock, AddError> {

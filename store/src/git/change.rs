@@ -1,7 +1,8 @@
 //! The one place that runs the `git` program. Each function below is one command of ours; nothing else builds arguments.
 //!
 //! Every run has its own process group, no terminal, the C locale, a deadline, and settings that keep a person's
-//! configuration from changing what our commands mean. `--force` is never passed, and no setting is ever written.
+//! configuration from changing what our commands mean. No setting is ever written. `--force` is passed by `check_out` alone,
+//! in a folder that the same call has just made and that git has checked nothing out into: there is nothing in it to lose.
 //!
 //! One thread serves a run: it polls the child's pipes, because a blocked reader could neither be stopped nor be late.
 
@@ -20,8 +21,8 @@ use rustix::process::{Pid, Signal};
 
 use super::error::GitError;
 use super::read::misleads;
-use super::shell;
 use super::watch::{CommandLine, Progress, Watch, pause};
+use crate::shell;
 
 /// What a person's configuration may not change about our commands. Given through the environment, so the command
 /// line that is shown stays the one that matters, and inherited by no hook of theirs.

@@ -112,7 +112,7 @@ impl ReadError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::DubiousOwnership { path } => {
-                Some(format!("if you trust it: git config --global --add safe.directory {}", super::shell::quoted(path)))
+                Some(format!("if you trust it: git config --global --add safe.directory {}", crate::shell::quoted(path)))
             }
             Self::BrokenLink { .. } => Some("`git worktree repair`, run in the main work tree, mends a moved one".into()),
             Self::InsideGitData { .. } => Some("choose the work tree instead".into()),
@@ -271,9 +271,9 @@ impl PlanError {
             Self::NoCommit { .. } => Some("commit something first".into()),
             Self::Bare { .. } => Some("choose one of its worktrees as the parent's folder".into()),
             Self::SubfolderNotCommitted { .. } => Some("commit a file in it first, or choose the folder above".into()),
-            Self::SubfolderSparse { folder } => Some(format!("git sparse-checkout add {}", super::shell::quoted(folder))),
+            Self::SubfolderSparse { folder } => Some(format!("git sparse-checkout add {}", crate::shell::quoted(folder))),
             Self::BranchInUse { folder, .. } => Some(format!("switch `{}` to another branch, or remove that worktree", folder.display())),
-            Self::GoneButLocked { folder, .. } => Some(format!("git worktree unlock {}", super::shell::quoted(folder))),
+            Self::GoneButLocked { folder, .. } => Some(format!("git worktree unlock {}", crate::shell::quoted(folder))),
             Self::TargetNotAFolder { .. } | Self::NotFinished { .. } | Self::StartGone { .. } => {
                 Some("move it away, then start again: the branch is kept".into())
             }
@@ -358,7 +358,7 @@ impl MakeError {
             Self::Read(error) => error.hint(),
             Self::Leftover { source, .. } => source.hint(),
             Self::Stale { .. } | Self::Cancelled | Self::BeingMade { .. } => Some("start it again".into()),
-            Self::StartMissing { folder } => Some(format!("git sparse-checkout add {}", super::shell::quoted(folder))),
+            Self::StartMissing { folder } => Some(format!("git sparse-checkout add {}", crate::shell::quoted(folder))),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("make room on the disk, then start it again".into())
             }
@@ -437,6 +437,14 @@ pub enum RemoveError {
         /// The files, from its top.
         files: Vec<PathBuf>,
     },
+    /// Other checkouts stand in it, and would go with it.
+    #[error("other checkouts stand in `{}` and would go with it: {}", .folder.display(), paths(.nested))]
+    Nested {
+        /// The worktree.
+        folder: PathBuf,
+        /// The other ones.
+        nested: Vec<PathBuf>,
+    },
     /// The folder is not one that can be made again.
     #[error("`{}` is not a build cache to delete: {why}", .folder.display())]
     NotACache {
@@ -511,12 +519,16 @@ impl RemoveError {
         match self {
             Self::Busy { .. } => Some("try again in a moment".into()),
             Self::Changed { .. } => Some("look at it, then delete it by hand".into()),
-            Self::Locked { folder, .. } => Some(format!("git worktree unlock {}", super::shell::quoted(folder))),
+            Self::Locked { folder, .. } => Some(format!("git worktree unlock {}", crate::shell::quoted(folder))),
             Self::ChangedMeanwhile { .. } => Some("look at it, then try again".into()),
             Self::SubmoduleWork { .. } => Some("push it from the submodule first".into()),
             Self::Mounted { .. } => Some("unmount it first".into()),
             Self::HiddenEdits { .. } => {
                 Some("`git update-index --no-skip-worktree <file>`, or `--no-assume-unchanged`, has git look at one again".into())
+            }
+            Self::Nested { nested, .. } => {
+                let first = nested.first().map(|one| crate::shell::quoted(one)).unwrap_or_default();
+                Some(format!("move each elsewhere, or delete it if nobody needs it, such as {first}; `git worktree move` moves a worktree"))
             }
             Self::RecordGone { .. } => Some("copy what you need out of it, then delete it by hand".into()),
             Self::DetachedWork { commit, .. } => Some(format!("git branch <name> {commit} keeps it")),

@@ -104,6 +104,12 @@ impl Inventory {
         self.checkouts.iter().filter(|one| path.starts_with(&one.path)).max_by_key(|one| one.path.components().count())
     }
 
+    /// The other checkouts whose folders stand inside that of one.
+    pub fn inside<'a>(&'a self, outer: &'a Checkout) -> impl Iterator<Item = &'a Checkout> {
+        let stands = |one: &&Checkout| one.standing != Standing::Gone && one.path != outer.path;
+        self.checkouts.iter().filter(stands).filter(|one| one.path.starts_with(&outer.path))
+    }
+
     /// Whether a branch stays whatever becomes of the worktree that has it: it is the default one, or the main checkout's.
     pub fn keeps_branch(&self, branch: &str) -> bool {
         let mut main = self.checkouts.iter().filter(|one| one.standing == Standing::Main);

@@ -20,8 +20,9 @@ pub(super) enum Doing {
     Making,
     /// It is removed, or a folder in it is.
     Removing,
-    /// The words of its lock are replaced: the old ones are given back unless the new ones are there.
-    Relocking,
+    /// The words of its lock are replaced: the old ones are given back unless the new ones are there, or the worktree is
+    /// another one by now than that which was made at `stamp`.
+    Relocking { stamp: i64 },
 }
 
 /// One line of the journal.

@@ -5,16 +5,15 @@
 //! stopped, followed, and given its clock. Nothing here knows what a task or an agent is, and nothing decides whether a
 //! fork may be made or removed: that is the rules' part.
 //!
-//! The modules, each using only those before it: `shell` `watch` `error` `worktree_error` show, watch and fail; `home` `lock`
+//! The modules, each using only those before it: `watch` `error` `worktree_error` show, watch and fail; `home` `lock`
 //! `links` `journal` `origin` are names, locks, git's links on disk, what is being done and addresses; `read` and `change`
 //! are git itself; `orphans` and `inventory` are the checkouts of a repository, `patch` `merging` `known` `reflog` whether their
-//! work is in the base, `submodules` what would be lost in those, `sizes` what they hold, and `verdict` all of that
+//! work is in the base, `submodules` what would be lost in those, `nested` the checkouts inside one, `sizes` what they hold, and `verdict` all of that
 //! together, looked at in `parallel`; `delete` and `leftovers` take back; `plan` decides how a folder is made, `copy` and
 //! `folder` make it, `remove` removes it. For
-//! worktrees that agents work in, `site` decides where one may stand, `include` and `add` make it, `relock` locks it anew,
+//! worktrees that agents work in, `site` decides where one may stand, `relock` locks it anew, `include` and `add` make it,
 //! `take` removes it, `tend` looks after what is left of one, and `sweep` goes through what killed calls left.
 
-mod shell;
 mod watch;
 mod error;
 mod worktree_error;
@@ -32,6 +31,7 @@ mod merging;
 mod known;
 mod reflog;
 mod submodules;
+mod nested;
 mod sizes;
 mod parallel;
 mod verdict;
@@ -44,13 +44,14 @@ mod folder;
 mod remove;
 mod site;
 mod include;
+mod relock;
 mod add;
 mod notes;
-mod relock;
 mod take;
 mod tend;
 mod sweep;
 
+pub use crate::shell::command_line;
 pub use add::{MadeNote, MadeWorktree, fetch_default, make_worktree, resolve};
 pub use error::{GitError, MakeError, PlanError, ReadError, RemoveError, Unfinished};
 pub use folder::{MadeFolder, make};
@@ -62,7 +63,6 @@ pub use leftovers::{Swept, sweep};
 pub use plan::{FolderPlan, Way, plan};
 pub use relock::relock;
 pub use remove::{FolderKind, FolderState, Removed, remove, seen};
-pub use shell::command_line;
 pub use site::NewWorktree;
 pub use sizes::{Cache, Sizes};
 pub use sweep::sweep_worktrees;

@@ -36,12 +36,14 @@ pub fn relock(
         return Ok(());
     }
     let io = |source| RelockError::Io { doing: "written", path: home.clone(), source };
-    if expected.is_some() && !journal::note(&own, Doing::Relocking).map_err(io)? {
+    let stamp = links::identity(&registered.record).map_err(io)?.stamp;
+    let doing = Doing::Relocking { stamp };
+    if expected.is_some() && !journal::note(&own, doing).map_err(io)? {
         return Err(RelockError::Busy { repository: common_dir.to_path_buf() });
     }
     let Relocked { result, settled } = replace(common_dir, &registered, expected, new, limits, watch)?;
     if settled {
-        journal::close(&own, Doing::Relocking).map_err(io)?;
+        journal::close(&own, doing).map_err(io)?;
     }
     result
 }
@@ -82,15 +84,16 @@ fn restore(common_dir: &Path, folder: &Path, words: Option<&str>, limits: Limits
     change::lock(common_dir, folder, words).run(limits.quick, &mut Undoing(watch)).map(drop)
 }
 
-/// Gives back a lock that a killed call had taken off, unless the worktree is locked by now.
-pub(super) fn give_back(own: &OwnFolder, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
+/// Gives back a lock that a killed call had taken off, unless the worktree is locked by now, or is not the one made at `stamp`.
+/// A living call is waited for: it has the repository's lock.
+pub(super) fn give_back(own: &OwnFolder, stamp: i64, limits: Limits, watch: &mut dyn Watch) -> Result<(), RemoveError> {
     let folder = own.folder();
     let found = links::links(&folder).map_err(leftovers::io_error("looked at", &folder))?;
     let (Some(words), Links::Whole(found)) = (own.lock(), found) else { return Ok(()) };
     let Some(common_dir) = links::common_dir(&found.record) else { return Ok(()) };
     let _repository = leftovers::take_repository(own.home(), common_dir, limits, watch)?;
     match links::links(&folder).map_err(leftovers::io_error("looked at", &folder))? {
-        Links::Whole(now) if now.locked.is_none() => {
+        Links::Whole(now) if now.locked.is_none() && links::identity(&now.record).is_ok_and(|id| id.stamp == stamp) => {
             leftovers::step(watch, Step::Lock)?;
             change::lock(common_dir, &folder, words).run(limits.quick, watch)?;
             Ok(())

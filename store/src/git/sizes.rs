@@ -1,6 +1,7 @@
 //! How much a worktree holds, how much of that is caches of builds, and when something in it last changed.
 //!
-//! Links are not followed, and a folder with a `.git` of its own is another checkout and counts for nothing. Bytes are those the
+//! Links are not followed, and a folder with a `.git` of its own is another checkout: it is named and counts for nothing, and
+//! what it stands in is no cache, whatever that says of itself. Bytes are those the
 //! disk gives: what deleting would give back; a file with several names counts once. Only files tell the time, because taking
 //! a cache away changes its folder.
 
@@ -27,6 +28,8 @@ pub struct Sizes {
     pub newest_ms: Option<i64>,
     /// Its caches, in the order of their paths.
     pub caches: Vec<Cache>,
+    /// Folders in it with a `.git` of their own, its submodules among them, in the order of their paths.
+    pub checkouts: Vec<PathBuf>,
 }
 
 /// A folder that says of itself that it can be made again, with a `CACHEDIR.TAG`.
@@ -54,7 +57,7 @@ pub(super) fn is_tagged(folder: &Path) -> bool {
 /// Measures the folder of a worktree. `is_tracked` tells of a folder, from the top, whether git knows files in it: such a
 /// one is no cache, whatever it says. `stopped` ends the walk early, and then nothing is known.
 pub(super) fn measure(top: &Path, is_tracked: &dyn Fn(&Path) -> bool, stopped: &dyn Fn() -> bool) -> Option<Sizes> {
-    let mut walk = Walk { top, is_tracked, seen: BTreeSet::new() };
+    let mut walk = Walk { top, is_tracked, seen: BTreeSet::new(), checkouts: Vec::new() };
     let (mut all, mut source) = (Tally::default(), Tally::default());
     let mut caches = Vec::new();
     let mut folders = vec![top.to_path_buf()];
@@ -64,9 +67,13 @@ pub(super) fn measure(top: &Path, is_tracked: &dyn Fn(&Path) -> bool, stopped: &
         }
         if walk.is_cache(&folder) {
             let mut tally = Tally::default();
-            let mut within = vec![folder.clone()];
+            let (mut within, met) = (vec![folder.clone()], walk.checkouts.len());
             while let Some(folder) = within.pop() {
                 walk.folder(&folder, &mut within, &mut tally);
+            }
+            if walk.checkouts.len() > met {
+                source.add(&tally);
+                continue;
             }
             all.add(&tally);
             caches.push(Cache { path: folder, bytes: tally.bytes, newest_ms: tally.newest() });
@@ -77,7 +84,9 @@ pub(super) fn measure(top: &Path, is_tracked: &dyn Fn(&Path) -> bool, stopped: &
     all.add(&source);
     caches.sort_by(|one, other| one.path.cmp(&other.path));
     let cache_bytes = caches.iter().map(|cache| cache.bytes).sum();
-    Some(Sizes { files: source.files, bytes: source.bytes, cache_bytes, newest_ms: all.newest(), caches })
+    walk.checkouts.sort();
+    let Walk { checkouts, .. } = walk;
+    Some(Sizes { files: source.files, bytes: source.bytes, cache_bytes, newest_ms: all.newest(), caches, checkouts })
 }
 
 struct Walk<'a> {
@@ -85,6 +94,8 @@ struct Walk<'a> {
     is_tracked: &'a dyn Fn(&Path) -> bool,
     /// Files with several names, by device and number.
     seen: BTreeSet<(u64, u64)>,
+    /// Folders with a `.git` of their own.
+    checkouts: Vec<PathBuf>,
 }
 
 impl Walk<'_> {
@@ -106,6 +117,7 @@ impl Walk<'_> {
             if name == ".git" {
                 if folder != self.top {
                     folders.truncate(before);
+                    self.checkouts.push(folder.to_path_buf());
                     return;
                 }
                 continue;

@@ -21,8 +21,8 @@ pub fn sweep_worktrees(home: &Path, limits: Limits, watch: &mut dyn Watch) -> Re
         for sibling in own.siblings().map_err(io_error("listed", own.beside()))? {
             swept.add(sibling, limits, watch)?;
         }
-        if doing == Doing::Relocking {
-            match relock::give_back(&own, limits, watch) {
+        if let Doing::Relocking { stamp } = doing {
+            match relock::give_back(&own, stamp, limits, watch) {
                 Err(halted @ RemoveError::Halted { .. }) => return Err(halted),
                 Err(error) => {
                     swept.kept.push((own.folder(), error));

@@ -5,6 +5,7 @@
 //! git's record of it is touched. Nothing is forced, nothing is deleted through a link, and the branch goes only from the tip
 //! it was judged at. Its section of the configuration, if it has one, stays: the configuration is not ours.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::beside::{hidden_edits, mounted_below};
@@ -17,6 +18,7 @@ use super::journal::{self, Doing};
 use super::known::Known;
 use super::leftovers::{self, Swept, io_error, step};
 use super::links::{self, Links, Registered};
+use super::nested;
 use super::read;
 use super::remove::{FolderState, refuse_changed, seen_at};
 use super::verdict::{Judged, Want, judge};
@@ -97,8 +99,9 @@ pub fn remove_worktree<R>(
     let repository = leftovers::take_repository(&home, &common_dir, removal.limits, watch)?;
     let registered = meant(&path, &removal.id)?;
     let before = seen_at(&path, Some(&registered))?;
-    let (order, mut gone) = decided(removal, &path, decide, watch)?;
+    let (order, mut gone, inside) = decided(removal, &path, decide, watch)?;
     refuse_what_is_beside(&path, &registered)?;
+    refuse_nested(&path, &registered, inside)?;
     refuse_submodule_work(&path, &registered, removal.limits, watch)?;
     let own = own.with_lock(registered.locked.clone());
     let taking = Taking { own: &own, id: &removal.id, common_dir: &common_dir, registered: &registered, limits: removal.limits };
@@ -118,13 +121,13 @@ pub fn remove_worktree<R>(
     Ok(gone)
 }
 
-/// Reads everything anew and asks.
+/// Reads everything anew and asks. With the answer come the repository's other checkouts that stand in this one.
 fn decided<R>(
     removal: &Removal,
     path: &Path,
     decide: &mut dyn FnMut(&Inventory, &Checkout, &Judged) -> Result<Order, R>,
     watch: &mut dyn Watch,
-) -> Result<(Order, Gone), RemoveFailure<R>> {
+) -> Result<(Order, Gone, Vec<PathBuf>), RemoveFailure<R>> {
     let replaced = || RemoveError::Replaced { folder: path.to_path_buf() };
     let found = match inventory(&removal.repository) {
         Err(ReadError::InsideGitData { .. }) => inventory(path),
@@ -146,7 +149,7 @@ fn decided<R>(
         bytes: judged.sizes.as_ref().map_or(0, |sizes| sizes.bytes.saturating_add(sizes.cache_bytes)),
         left_in_trash: None,
     };
-    Ok((order, gone))
+    Ok((order, gone, found.inside(checkout).map(|one| one.path.clone()).collect()))
 }
 
 /// Finishes what an earlier removal of this folder began, or brings it back.
@@ -156,8 +159,8 @@ pub(super) fn end_earlier(own: &OwnFolder, limits: Limits, watch: &mut dyn Watch
     for sibling in own.siblings().map_err(io_error("listed", own.beside()))? {
         swept.add(sibling, limits, &mut Undoing(watch))?;
     }
-    if doing == Doing::Relocking {
-        super::relock::give_back(&own, limits, watch)?;
+    if let Doing::Relocking { stamp } = doing {
+        super::relock::give_back(&own, stamp, limits, watch)?;
     }
     journal::close(&own, doing).map_err(io_error("written", own.home()))
 }
@@ -193,6 +196,18 @@ fn refuse_what_is_beside(path: &Path, registered: &Registered) -> Result<(), Rem
         return Err(RemoveError::HiddenEdits { folder: folder(), files });
     }
     Ok(())
+}
+
+/// Refuses where other checkouts stand in a worktree. One that comes later is found by the second look, as all that is new.
+fn refuse_nested(path: &Path, registered: &Registered, known: Vec<PathBuf>) -> Result<(), RemoveError> {
+    let mut submodules = read::of_git_dir(&registered.record)?.submodules()?.into_iter().collect();
+    let found = nested::within(path, &mut submodules).map_err(io_error("looked through", path))?;
+    let nested: BTreeSet<PathBuf> = found.into_iter().map(|below| path.join(below)).chain(known).collect();
+    if nested.is_empty() {
+        return Ok(());
+    }
+    let nested = nested.into_iter().collect();
+    Err(RemoveError::Nested { folder: path.to_path_buf(), nested })
 }
 
 /// Git keeps the data of a worktree's own submodules with its record of the worktree, and deletes it with that.

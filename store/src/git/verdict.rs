@@ -5,6 +5,7 @@
 //! commits say of each other is remembered, because that never changes. What cannot be answered counts against removing:
 //! unreadable is not clean, unknown is not merged. Nothing is written to the repository.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,7 @@ use gix::ObjectId;
 use super::inventory::{Checkout, Inventory, Standing};
 use super::known::Known;
 use super::merging::{Facts, Merging};
+use super::nested;
 use super::parallel;
 use super::read::{self, Changes, Operation, Repository};
 use super::reflog;
@@ -43,6 +45,9 @@ pub struct Judged {
     pub reachable: bool,
     /// What it holds, when asked for and there.
     pub sizes: Option<Sizes>,
+    /// Other checkouts inside it, which would go with it: worktrees of this repository, and whatever else has a `.git` and is
+    /// no submodule of it. Looked for together with sizes.
+    pub nested: Vec<PathBuf>,
 }
 
 /// What is to be found out.
@@ -111,14 +116,16 @@ impl Judge<'_> {
         // In the middle of an operation `HEAD` may be anywhere, and the branch is elsewhere.
         let settled = operation.is_none() && checkout.detached == checkout.branch.is_none() && !self.inventory.is_default(checkout);
         let own = |tip| reflog::has_own_commits(self.log(checkout).as_deref(), tip, facts.on_line);
+        let sizes = if want == Want::VerdictAndSizes { sizes_of(checkout, repository.as_ref(), stop) } else { None };
         Judged {
+            nested: sizes.as_ref().map_or_else(Vec::new, |sizes| self.nested(checkout, sizes, repository.as_ref())),
+            sizes,
             changes: repository.as_ref().and_then(|repository| changes(repository, checkout.standing == Standing::Linked)),
             operation,
             merged: facts.proof.filter(|_| settled),
             has_own_commits: settled && tip.is_some_and(own),
             ahead: facts.ahead,
             reachable: !checkout.detached || facts.proof == Some(Proof::Ancestor) || tip.is_some_and(|tip| self.is_on_reference(tip)),
-            sizes: if want == Want::VerdictAndSizes { sizes_of(checkout, repository.as_ref(), stop) } else { None },
         }
     }
 
@@ -146,6 +153,24 @@ impl Judge<'_> {
                 Facts::default()
             }
         }
+    }
+
+    /// What the walk for the sizes met and the index does not name, what is in submodules, where that walk does not go, and
+    /// what the inventory knows.
+    fn nested(&self, checkout: &Checkout, sizes: &Sizes, repository: Option<&Repository>) -> Vec<PathBuf> {
+        let top = checkout.path.as_path();
+        let named = repository.and_then(|repository| repository.submodules().ok()).unwrap_or_default();
+        let named: BTreeSet<PathBuf> = named.into_iter().map(|below| top.join(below)).collect();
+        let (submodules, mut found): (Vec<_>, Vec<_>) = sizes.checkouts.iter().cloned().partition(|folder| named.contains(folder));
+        for folder in submodules {
+            let inner = read::of_work_tree(&folder).and_then(|submodule| submodule.submodules()).unwrap_or_default();
+            let within = nested::within(&folder, &mut inner.into_iter().collect()).unwrap_or_default();
+            found.extend(within.into_iter().map(|below| folder.join(below)));
+        }
+        found.extend(self.inventory.inside(checkout).map(|one| one.path.clone()));
+        found.sort();
+        found.dedup();
+        found
     }
 
     /// Git's log of where the branch stood; of a detached `HEAD`, of where that one did.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::{GitError, MakeError, ReadError, RemoveError, minutes, reason_words};
-use super::shell::quoted;
 use super::watch::Step;
+use crate::shell::quoted;
 
 /// Why a worktree was not made. What the call made was taken back, except after `Halted`.
 #[derive(Debug, thiserror::Error)]

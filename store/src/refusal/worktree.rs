@@ -1,9 +1,11 @@
 //! Refusals about worktrees: the fact, and beside it what would make the request succeed.
 
+use std::ffi::OsStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::count;
-use crate::{id::AgentId, text::PathText};
+use crate::{id::AgentId, shell, text::PathText};
 
 /// Why something is not done to a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -177,6 +179,7 @@ impl WorktreeRefusal {
             Self::PathThere { .. } => "choose another task; `frith worktree list` shows whose that is".into(),
             Self::BranchThere { at: Some(at), .. } => format!("choose another task, or work where the branch is: `{at}`"),
             Self::BranchThere { branch, .. } => {
+                let branch = shell::line([OsStr::new(branch)]);
                 format!("choose another task or slug, or delete the branch if nothing needs it: `git branch -d {branch}`")
             }
             Self::BadRoot { .. } => "`frith config set worktree.root <folder>` names another".into(),
@@ -195,11 +198,13 @@ impl WorktreeRefusal {
             Self::MainCheckout { .. } => "`frith worktree add <task>` makes a worktree beside it".into(),
             Self::OtherOwner { agent: Some(agent), .. } => format!("ask for it: `frith agents send {} <text>`", agent.short()),
             Self::OtherOwner { owner, .. } => format!("whoever that is can do it: `--owner '{owner}'`"),
-            Self::UnknownOwner { .. } => "if nobody needs it: `git worktree unlock <path>`".into(),
+            Self::UnknownOwner { path, .. } => format!("if nobody needs it: `git worktree unlock {}`", quoted(path)),
             Self::UnknownCaller { .. } => "run it in the shell of the agent that has it, or say `--owner <name>`".into(),
             Self::Pending { .. } => "the next agent that starts there, or says `frith worktree adopt` there, has it".into(),
             Self::NoTask { .. } => "say what it is for: `--task <task>`".into(),
-            Self::NoAgent { .. } => "run it in an agent's shell, or say whose it is: `frith worktree claim <path> --owner <name>`".into(),
+            Self::NoAgent { path } => {
+                format!("run it in an agent's shell, or say whose it is: `frith worktree claim {} --owner <name>`", quoted(path))
+            }
             Self::NotOfRepository { .. } => "`frith worktree list` shows those it has".into(),
             _ => return None,
         })
@@ -210,18 +215,52 @@ impl WorktreeRefusal {
             Self::DefaultBranch { .. } => "it stays: everything else is compared with it".into(),
             Self::StandsIn { .. } => "go to another checkout of the repository first".into(),
             Self::FolderGone { locked: true, path } => {
-                format!("if it does not come back: `git worktree unlock '{path}'`, then `frith worktree gc`")
+                format!("if it does not come back: `git worktree unlock {}`, then `frith worktree gc`", quoted(path))
             }
             Self::FolderGone { .. } => "`frith worktree gc --yes` drops what git remembers of it".into(),
-            Self::Broken { path, .. } => format!("`git worktree repair '{path}'`, run in the main checkout, mends a moved one"),
-            Self::Dirty { path, .. } => format!("commit it, or take it away: `git -C '{path}' status` shows it"),
+            Self::Broken { path, .. } => format!("`git worktree repair {}`, run in the main checkout, mends a moved one", quoted(path)),
+            Self::Dirty { path, .. } => format!("commit it, or take it away: `git -C {} status` shows it", quoted(path)),
             Self::Unmerged { .. } => "merge it first, or keep the branch: `--keep-branch`".into(),
-            Self::DetachedUnmerged { path, .. } => format!("keep it on a branch: `git -C '{path}' switch -c <branch>`"),
-            Self::UnderWay { path, operation } => format!("finish it, or call it off: `git -C '{path}' {operation} --abort`"),
+            Self::DetachedUnmerged { path, .. } => format!("keep it on a branch: `git -C {} switch -c <branch>`", quoted(path)),
+            Self::UnderWay { path, operation } => {
+                let end = if operation == "bisect" { "reset" } else { "--abort" };
+                format!("finish it, or call it off: `git -C {} {operation} {end}`", quoted(path))
+            }
             Self::InUse { .. } => "end it first".into(),
             Self::Changed { .. } => "look at it, then ask again".into(),
             Self::Failed { way_out, .. } => return way_out.clone(),
             _ => return None,
         })
+    }
+}
+
+/// A path as a shell reads it back.
+fn quoted(path: &PathText) -> String {
+    shell::quoted(path.as_path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_can_be_typed_whatever_the_path_is() {
+        let path: PathText = "/it's here".parse().unwrap();
+        let dirty = WorktreeRefusal::Dirty { path: path.clone(), changes: Some(1) };
+        assert_eq!(dirty.hint().unwrap(), r"commit it, or take it away: `git -C '/it'\''s here' status` shows it");
+        let unknown = WorktreeRefusal::UnknownOwner { path: path.clone(), words: String::new() };
+        assert_eq!(unknown.hint().unwrap(), r"if nobody needs it: `git worktree unlock '/it'\''s here'`");
+        let unknown = WorktreeRefusal::UnknownOwner { path: "/plain".parse().unwrap(), words: String::new() };
+        assert!(unknown.hint().unwrap().ends_with("`git worktree unlock /plain`"));
+    }
+
+    #[test]
+    fn a35_an_operation_is_called_off_as_git_does_it() {
+        let hint = |operation: &str| {
+            let path = "/x".parse().unwrap();
+            WorktreeRefusal::UnderWay { path, operation: operation.into() }.hint().unwrap()
+        };
+        assert!(hint("bisect").ends_with("`git -C /x bisect reset`"));
+        assert!(hint("rebase").ends_with("`git -C /x rebase --abort`"));
     }
 }

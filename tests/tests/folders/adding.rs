@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use frith_store::git::{AddError, GitError, MadeNote, Progress, ReadError, fetch_default, make_worktree, resolve};
+use frith_store::git::{AddError, GitError, MadeNote, Progress, ReadError, Step, fetch_default, make_worktree, resolve};
 
 use crate::support::*;
 
@@ -384,4 +384,18 @@ fn a73_no_identity_is_needed_and_none_is_written() {
     let identity = Command::new("git").current_dir(place.root().join("source-t1")).args(["config", "--local", "user.name"]).output();
     assert!(!identity.unwrap().status.success());
     assert_eq!(config(&place.source()), before);
+}
+
+#[test]
+fn the_fault_that_led_to_an_undo_is_told() {
+    let place = Place::with_repository();
+    let staging = place.root().join(".frith-worktrees/source-t1.making");
+    let look: Look<'_> = Box::new(|follower| {
+        if follower.steps.last() == Some(&Step::CheckOut) && !follower.cancelled.replace(true) {
+            std::fs::remove_dir_all(&staging).unwrap();
+        }
+    });
+    let mut follower = Follower { on_look: Some(look), ..Follower::default() };
+    let error = make_worktree(&place.new_worktree("t1"), &mut follower).unwrap_err();
+    assert!(matches!(error, AddError::Cancelled), "{error}");
 }

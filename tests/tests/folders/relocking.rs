@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use frith_store::git::{Limits, RelockError, RemoveError, Step, make_worktree, relock, sweep_worktrees};
+use frith_store::git::{AddError, Limits, RelockError, RemoveError, Step, make_worktree, relock, sweep_worktrees};
 
 use crate::support::*;
 
@@ -69,4 +69,29 @@ fn words_that_cannot_be_set_leave_the_old_ones() {
     assert!(matches!(refused, RelockError::NotLocked { restored: true, .. }), "{refused}");
     assert_eq!(follower.steps, [Step::Unlock, Step::Lock]);
     assert_eq!(lock_now(&place, &path), Some(lock_of("t1")));
+}
+
+#[test]
+fn a_lock_that_was_taken_off_is_given_back_by_an_adding_of_the_same_name() {
+    let place = Place::with_repository();
+    let path = make_worktree(&place.new_worktree("t1"), &mut Follower::default()).unwrap().path;
+    let mut follower = Follower { halt_before: Some(1), ..Follower::default() };
+    let halted = attempt(&place, &path, Some(&lock_of("t1")), Some("next"), &mut follower).unwrap_err();
+    assert!(matches!(halted, RelockError::Halted { step: Step::Lock }), "{halted}");
+    assert_eq!(lock_now(&place, &path), None);
+    let there = make_worktree(&place.new_worktree("t1"), &mut Follower::default()).unwrap_err();
+    assert!(matches!(there, AddError::PathExists { .. }), "{there}");
+    assert_eq!((lock_now(&place, &path), names(&place.home().join("worktrees"))), (Some(lock_of("t1")), vec![]));
+}
+
+#[test]
+fn a22_a_lock_is_not_given_back_to_a_later_worktree_at_the_same_place() {
+    let place = Place::with_repository();
+    let path = make_worktree(&place.new_worktree("t1"), &mut Follower::default()).unwrap().path;
+    let mut follower = Follower { halt_before: Some(1), ..Follower::default() };
+    attempt(&place, &path, Some(&lock_of("t1")), Some("next"), &mut follower).unwrap_err();
+    git(&place.source(), &["worktree", "remove", path.to_str().unwrap()]);
+    git(&place.source(), &["worktree", "add", "-q", path.to_str().unwrap(), "t1"]);
+    sweep_worktrees(&place.home(), Limits::default(), &mut Follower::default()).unwrap();
+    assert_eq!((lock_now(&place, &path), names(&place.home().join("worktrees"))), (None, vec![]));
 }

@@ -198,6 +198,42 @@ fn a20_the_default_branch_and_that_of_the_main_checkout_stay_whatever_was_decide
 }
 
 #[test]
+fn a16_checkouts_inside_a_worktree_hold_it() {
+    let place = Place::with_repository();
+    place.write(".gitignore", "/nest/\n");
+    commit(&place.source(), "ignore");
+    let made = added(&place, "t1");
+    let (clone, inner) = (made.path.join("nest/clone"), made.path.join("nest/inner"));
+    git(&place.source(), &["worktree", "add", "-q", "-b", "inner", inner.to_str().unwrap()]);
+    git(&place.source(), &["clone", "-q", ".", clone.to_str().unwrap()]);
+    assert_eq!(git(&made.path, &["status", "--porcelain"]), "", "no status tells of them");
+    let mut follower = Follower::default();
+    let mut told = Vec::new();
+    let mut decide = |_: &_, _: &_, judged: &frith_store::git::Judged| {
+        told = judged.nested.clone();
+        Ok::<_, &str>(Order { delete_branch: true })
+    };
+    let error = failed(remove_worktree(&removal(&place, &made), &mut decide, &mut follower));
+    assert_eq!(told, [clone.clone(), inner.clone()]);
+    assert!(matches!(&error, RemoveError::Nested { nested, .. } if *nested == [clone.clone(), inner.clone()]), "{error}");
+    git(&place.source(), &["worktree", "remove", inner.to_str().unwrap()]);
+    let error = failed(take(&removal(&place, &made), &mut follower));
+    assert!(matches!(&error, RemoveError::Nested { nested, .. } if nested == std::slice::from_ref(&clone)), "{error}");
+    assert!(error.to_string().contains("nest/clone") && error.hint().unwrap().contains("nest/clone"));
+    assert_eq!((follower.steps.as_slice(), names(&place.home().join("worktrees"))), (&[][..], vec![]));
+    assert!(made.path.join("a").exists() && clone.join("a").exists());
+    std::fs::remove_dir_all(&clone).unwrap();
+    let late = || drop(git(&place.source(), &["init", "-q", clone.to_str().unwrap()]));
+    let error = failed(take(&removal(&place, &made), &mut before(Step::SetAside, late)));
+    assert!(matches!(&error, RemoveError::ChangedMeanwhile { what, .. } if what.contains(&"`nest/clone`".to_owned())), "{error}");
+    assert!(clone.join(".git/HEAD").exists());
+    std::fs::remove_dir_all(&clone).unwrap();
+    git(&place.source(), &["branch", "-q", "-D", "inner"]);
+    take(&removal(&place, &made), &mut Follower::default()).unwrap();
+    assert_nothing_left(&place, "t1");
+}
+
+#[test]
 fn a26_initialised_submodules_hinder_nothing_but_work_in_them_does() {
     let place = Place::with_repository();
     new_repository(&place.temp.path().join("library"));

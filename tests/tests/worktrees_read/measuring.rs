@@ -63,7 +63,11 @@ fn links_other_checkouts_and_git_itself_are_not_counted() {
     write(&place.main(), ".claude/worktrees/x/large", &"x".repeat(100_000));
     write(&place.main(), "clone/.git/HEAD", "");
     write(&place.main(), "clone/deep/large", &"x".repeat(100_000));
-    assert_eq!(sizes(&place.main()), before);
+    let found = sizes(&place.main());
+    let top = place.main().canonicalize().unwrap();
+    assert_eq!(found.checkouts, [top.join(".claude/worktrees/x"), top.join("clone")]);
+    let before = Sizes { checkouts: found.checkouts.clone(), ..before };
+    assert_eq!(found, before);
     std::fs::hard_link(place.main().join("a"), place.main().join("again")).unwrap();
     assert_eq!(sizes(&place.main()), before, "a file with two names is one");
 }
@@ -75,4 +79,18 @@ fn what_git_tracks_is_no_cache_and_neither_is_a_worktree() {
     write(&place.main(), "CACHEDIR.TAG", TAG);
     commit(&place.main(), "a folder that looks like a cache");
     assert_eq!(sizes(&place.main()).caches, []);
+}
+
+#[test]
+fn a_tagged_folder_with_a_checkout_in_it_is_no_cache() {
+    let place = Worktrees::new(1);
+    let tree = place.add("t1");
+    write(&tree, "target/CACHEDIR.TAG", TAG);
+    write(&tree, "target/out", "out");
+    assert_eq!(sizes(&tree).caches.len(), 1);
+    write(&tree, "target/deep/clone/.git/HEAD", "");
+    let found = sizes(&tree);
+    assert_eq!((found.caches, found.cache_bytes), (vec![], 0));
+    assert_eq!(found.checkouts, [tree.canonicalize().unwrap().join("target/deep/clone")]);
+    assert_eq!(found.files, 2 + 2, "its files count with all others");
 }

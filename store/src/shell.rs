@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// A path quoted for a POSIX shell.
-pub(super) fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     quoted_word(path.as_os_str())
 }
 
@@ -16,7 +16,7 @@ pub fn command_line(words: &[String]) -> String {
 }
 
 /// Program and arguments in one line.
-pub(super) fn line<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> String {
+pub(crate) fn line<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> String {
     words.into_iter().map(quoted_word).collect::<Vec<_>>().join(" ")
 }
 
