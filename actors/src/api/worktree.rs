@@ -227,7 +227,7 @@ pub struct StartedAt {
     pub commit: String,
     /// When it was committed.
     pub committed: Option<Timestamp>,
-    /// Whether origin was asked for its latest just now.
+    /// False only where origin could not be asked, and what was last known of it was taken.
     pub fresh: bool,
 }
 
@@ -371,7 +371,7 @@ pub struct Worktrees {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RemovedWorktree {
-    /// Where it stood; null when it was gone before.
+    /// Where it stood.
     pub path: PathText,
     /// Its branch.
     pub branch: Option<String>,

@@ -101,7 +101,7 @@ impl Call<'_> {
         let asked = self.about_worktrees()?;
         let around = worktree::folder_of(self.node.ctx(), &asked, &worktree).await;
         let actor = self.node.worktrees_around(&around).await?;
-        let wanted = WantedGone { worktree, keep_branch, keep_unmerged: false, owner, asker: None };
+        let wanted = WantedGone { worktree, around, keep_branch, keep_unmerged: false, owner, asker: None };
         reply(&ask(&actor, |port| WorktreesMsg::Remove(asked, wanted, port)).await?)
     }
 

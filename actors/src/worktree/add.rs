@@ -1,6 +1,9 @@
 //! Making a worktree for a task.
 
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use frith_store::{
     docs::log::Fact,
@@ -43,10 +46,8 @@ pub struct Wanted {
 
 /// Makes a worktree, locked from its first moment, and records whose it is.
 pub(super) async fn add(ctx: &Ctx, myself: &ActorRef<WorktreesMsg>, asked: Asked, wanted: Wanted) -> Result<Added, Failed> {
-    let call = asked.call;
-    let earlier = ctx.db.read(move |view| Ok(view.recorded_call(call)?)).await?;
-    if let Some(earlier) = earlier {
-        return postcard::from_bytes(&earlier).map_err(|error| Failed::broken_by("the recorded answer cannot be read", &error));
+    if let Some(earlier) = asked.earlier(ctx).await? {
+        return Ok(earlier);
     }
     let name = can_name(&wanted.task, wanted.slug.as_deref()).map_err(refused)?;
     let asker = asked.asker(ctx, wanted.owner.as_deref()).await?;
@@ -111,14 +112,11 @@ async fn new_worktree(
     base: &StartedAt,
 ) -> Result<NewWorktree, Failed> {
     let (config, root) = asked::configured(ctx, inventory).await?;
-    let mut directory: OsString = inventory.name.clone();
-    directory.push("-");
-    directory.push(name.task());
     Ok(NewWorktree {
         home: ctx.env.home.to_path_buf(),
         root,
         repository: inventory.common_dir.clone(),
-        directory,
+        directory: directory(inventory, name.task()),
         branch: name.branch().to_owned(),
         base: base.commit.clone(),
         lock: LockText::new(owner, name.task(), ctx.env.clock.now(), asker.agent).to_string(),
@@ -136,7 +134,7 @@ async fn make(ctx: &Ctx, asked: &Asked, new: NewWorktree) -> Result<MadeWorktree
 }
 
 /// Why a worktree was not made, for whoever asked.
-pub(super) fn not_made(error: &AddError) -> WorktreeRefusal {
+fn not_made(error: &AddError) -> WorktreeRefusal {
     match error {
         AddError::PathExists { path } => WorktreeRefusal::PathThere { path: text(path) },
         AddError::BranchExists { branch, checked_out, .. } => {
@@ -166,7 +164,7 @@ fn text(path: &Path) -> PathText {
 fn claim(inventory: &Inventory, name: &WorktreeName, owner: &str, asker: &Asker, made: &MadeWorktree) -> Claim {
     Claim {
         worktree: made.id.clone(),
-        path: PathText::from(made.path.as_path()),
+        path: text(&made.path),
         repository: asked::repository(inventory),
         branch: Some(made.branch.clone()),
         task: name.task().to_owned(),
@@ -191,10 +189,15 @@ async fn record(ctx: &Ctx, asked: &Asked, claim: Claim, mut added: Added) -> Res
     Ok(added)
 }
 
-/// Whether a folder stands where one of this name would be made.
-pub(super) fn place_of(root: &Path, inventory: &Inventory, task: &str) -> std::path::PathBuf {
+/// The name of a worktree's folder below the root.
+fn directory(inventory: &Inventory, task: &str) -> OsString {
     let mut directory = inventory.name.clone();
     directory.push("-");
     directory.push(task);
-    root.join(directory)
+    directory
+}
+
+/// Where the worktree for a task stands, once it is made.
+pub(super) fn place_of(root: &Path, inventory: &Inventory, task: &str) -> PathBuf {
+    root.join(directory(inventory, task))
 }

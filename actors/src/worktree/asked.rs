@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use frith_store::{
-    git::{Inventory, Limits, ReadError},
+    git::{Checkout, Inventory, Judged, Limits, ReadError, Removal, Want},
     id::{AgentId, CallId},
-    model::Agent,
+    model::{Agent, WorktreeId},
     refusal::{Refusal, WorktreeRefusal},
     rules::worktree::{Asker, can_own},
     text::PathText,
 };
+use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use crate::{
@@ -49,6 +50,39 @@ impl Asked {
     /// Refused where there is none, or it cannot be read.
     pub async fn inventory(&self, ctx: &Ctx) -> Result<Inventory, Failed> {
         inventory(ctx, self.folder.clone()).await
+    }
+
+    /// What was answered to the same call before, if it was.
+    ///
+    /// # Errors
+    /// The store broke, or its answer is of another kind.
+    pub async fn earlier<T: DeserializeOwned>(&self, ctx: &Ctx) -> Result<Option<T>, Failed> {
+        let call = self.call;
+        let earlier = ctx.db.read(move |view| Ok(view.recorded_call(call)?)).await?;
+        let read = |bytes: Vec<u8>| postcard::from_bytes(&bytes);
+        earlier.map(read).transpose().map_err(|error| Failed::broken_by("the recorded answer cannot be read", &error))
+    }
+
+    /// What git and the disk say of the checkouts of an inventory that are wanted; none of the others.
+    ///
+    /// # Errors
+    /// The work was lost.
+    pub async fn judged(
+        &self,
+        ctx: &Ctx,
+        inventory: &Inventory,
+        want: Want,
+        is_wanted: impl Fn(&Checkout) -> bool,
+    ) -> Result<Vec<Option<Judged>>, Failed> {
+        let which: Vec<usize> = inventory.checkouts.iter().enumerate().filter(|(_, one)| is_wanted(one)).map(|(n, _)| n).collect();
+        let (worktrees, of, asked_for) = (ctx.env.worktrees.clone(), inventory.clone(), which.clone());
+        let (mut watch, _passes) = self.watch(ctx);
+        let found = blocking(&ctx.env.blocking, move || worktrees.judge(&of, &asked_for, want, &mut watch));
+        let mut judged: Vec<Option<Judged>> = inventory.checkouts.iter().map(|_| None).collect();
+        for (n, one) in which.into_iter().zip(found.await.map_err(Failed::from_work)?) {
+            judged[n] = Some(one);
+        }
+        Ok(judged)
     }
 
     /// A watch that tells the caller how far the work is. The task that passes it on has to be kept.
@@ -157,6 +191,12 @@ pub(super) fn unreadable(error: &ReadError) -> WorktreeRefusal {
 /// What a making or a removal may take.
 pub(super) fn limits(config: &NodeConfig) -> Limits {
     Limits { making: config.checkout_timeout, ..Limits::default() }
+}
+
+/// The removal of a worktree, or of what git remembers of it.
+pub(super) fn removal(ctx: &Ctx, inventory: &Inventory, path: PathBuf, id: WorktreeId) -> Removal {
+    let (home, repository) = (ctx.env.home.to_path_buf(), inventory.common_dir.clone());
+    Removal { home, repository, path, id, limits: limits(&ctx.config.now()) }
 }
 
 /// The configuration that holds in a repository, and the folder below which its worktrees are made.

@@ -32,19 +32,15 @@ pub(super) async fn clean(ctx: &Ctx, asked: Asked, wanted: Clean) -> Result<Clea
         let is_there = matches!(one.standing, Standing::Linked | Standing::Main);
         is_there && if named.is_empty() { !is_current(one) } else { is_named(one) }
     };
-    let which: Vec<usize> = inventory.checkouts.iter().enumerate().filter(|(_, one)| is_wanted(one)).map(|(n, _)| n).collect();
-    let (worktrees, of, asked_for) = (ctx.env.worktrees.clone(), inventory.clone(), which.clone());
-    let (mut watch, _passes) = asked.watch(ctx);
-    let judged = blocking(&ctx.env.blocking, move || worktrees.judge(&of, &asked_for, Want::VerdictAndSizes, &mut watch));
-    let judged = judged.await.map_err(Failed::from_work)?;
+    let judged = asked.judged(ctx, &inventory, Want::VerdictAndSizes, is_wanted).await?;
     let oldest = Timestamp::from_ms(ctx.env.clock.now().ms().saturating_sub(i64::try_from(wanted.idle_ms).unwrap_or(i64::MAX)));
     let mut caches = Vec::new();
-    for (n, judged) in which.into_iter().zip(judged) {
-        for cache in judged.sizes.into_iter().flat_map(|sizes| sizes.caches) {
+    for (checkout, judged) in inventory.checkouts.iter().zip(judged) {
+        for cache in judged.and_then(|judged| judged.sizes).into_iter().flat_map(|sizes| sizes.caches) {
             let modified = cache.newest_ms.map(Timestamp::from_ms);
             caches.push(CleanedCache {
                 path: PathText::from(cache.path.as_path()),
-                worktree: PathText::from(inventory.checkouts[n].path.as_path()),
+                worktree: PathText::from(checkout.path.as_path()),
                 bytes: cache.bytes,
                 goes: modified.is_some_and(|modified| modified < oldest),
                 modified,

@@ -154,7 +154,8 @@ fn at<'i>(inventory: &'i Inventory, path: &PathText) -> Option<&'i Checkout> {
 async fn take_away(actor: &ActorRef<WorktreesMsg>, asked: Asked, path: PathText, asker: Asker) -> Result<RemovedWorktree, Failed> {
     // Whoever the host speaks for stands in it until now, and goes back where it came from.
     let asked = Asked { folder: PathText::from(std::path::Path::new("/")), ..asked };
-    let wanted = remove::Wanted { worktree: path, keep_branch: false, keep_unmerged: true, owner: None, asker: Some(asker) };
+    let wanted =
+        remove::Wanted { around: path.clone(), worktree: path, keep_branch: false, keep_unmerged: true, owner: None, asker: Some(asker) };
     match actor.call(|reply| WorktreesMsg::Remove(asked, wanted, reply), None).await {
         Ok(CallResult::Success(removed)) => removed,
         _ => Err(away()),

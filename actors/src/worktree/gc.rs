@@ -2,8 +2,8 @@
 
 use frith_store::{
     docs::log::Fact,
-    git::{Checkout, Inventory, Judged, Order, Removal, Standing, Want},
-    model::Claimed,
+    git::{Checkout, Inventory, Judged, Order, Standing, Want},
+    model::{Claimed, WorktreeId},
     refusal::WorktreeRefusal,
     rules::worktree::{Asker, Collected, Kept, Limits, LockText, Rest, can_collect},
     text::PathText,
@@ -22,6 +22,7 @@ use crate::{
     call::Failed,
     ctx::Ctx,
     env::world::blocking,
+    fork::{Cancel, Watching},
 };
 
 /// Tells what a sweep does with each worktree, and does it when that is wanted.
@@ -32,7 +33,8 @@ pub(super) async fn gc(ctx: &Ctx, myself: &ActorRef<WorktreesMsg>, asked: Asked,
     let known = Known::read(ctx).await?;
     let inventory = asked.inventory(ctx).await?;
     let sweep = Sweep { asked, asker, limits: Limits { idle_ms: wanted.idle_ms, stale_lock_ms: wanted.stale_lock_ms } };
-    let judged = judged(ctx, &sweep.asked, &inventory).await?;
+    let is_there = |one: &Checkout| one.standing == Standing::Linked;
+    let judged = sweep.asked.judged(ctx, &inventory, Want::VerdictAndSizes, is_there).await?;
     let missing: Vec<Claimed> = known.missing(&inventory).cloned().collect();
     let mut rows = rows(ctx, &sweep, &inventory, known, judged).await?;
     if wanted.yes {
@@ -106,21 +108,6 @@ async fn missing_row(ctx: &Ctx, claimed: Claimed, goes: bool) -> SweptWorktree {
     row
 }
 
-/// What git and the disk say of each checkout that can be read; none of the others.
-async fn judged(ctx: &Ctx, asked: &Asked, inventory: &Inventory) -> Result<Vec<Option<Judged>>, Failed> {
-    let is_there = |one: &Checkout| one.standing == Standing::Linked;
-    let which: Vec<usize> = inventory.checkouts.iter().enumerate().filter(|(_, one)| is_there(one)).map(|(n, _)| n).collect();
-    let (worktrees, inventory_of) = (ctx.env.worktrees.clone(), inventory.clone());
-    let (mut watch, _passes) = asked.watch(ctx);
-    let asked_for = which.clone();
-    let found = blocking(&ctx.env.blocking, move || worktrees.judge(&inventory_of, &asked_for, Want::VerdictAndSizes, &mut watch));
-    let mut judged: Vec<Option<Judged>> = inventory.checkouts.iter().map(|_| None).collect();
-    for (n, one) in which.into_iter().zip(found.await.map_err(Failed::from_work)?) {
-        judged[n] = Some(one);
-    }
-    Ok(judged)
-}
-
 fn decided(sweep: &Sweep, inventory: &Inventory, known: &Known, checkout: &Checkout, judged: Option<&Judged>, now: Timestamp) -> Collected {
     let asked = &sweep.asked;
     let mut facts = known.facts(inventory, checkout, judged, &sweep.asker, asked.folder.as_path());
@@ -155,7 +142,7 @@ fn row(known: &Known, checkout: &Checkout, judged: Option<&Judged>, decision: Co
 /// Removes a worktree if the list still says so with the repository's lock held, on everything read anew.
 async fn go(ctx: &Ctx, sweep: &Sweep, inventory: &Inventory, checkout: &Checkout) -> Result<RemovedWorktree, Failed> {
     let Some(id) = checkout.id.clone() else { return Err(refused(WorktreeRefusal::MainCheckout { path: text(checkout) })) };
-    let removal = removal(ctx, inventory, checkout, id.clone());
+    let removal = asked::removal(ctx, inventory, checkout.path.clone(), id.clone());
     let (mut watch, _passes) = sweep.asked.watch(ctx);
     let (again, sweep, path) = (ctx.clone(), sweep.clone(), checkout.path.clone());
     let removed = blocking(&ctx.env.blocking, move || {
@@ -184,21 +171,11 @@ fn takes_branch(known: &Known, checkout: &Checkout, judged: &Judged) -> bool {
     checkout.branch.is_some() && judged.merged.is_some() && (judged.has_own_commits || is_kept)
 }
 
-fn removal(ctx: &Ctx, inventory: &Inventory, checkout: &Checkout, id: frith_store::model::WorktreeId) -> Removal {
-    Removal {
-        home: ctx.env.home.to_path_buf(),
-        repository: inventory.common_dir.clone(),
-        path: checkout.path.clone(),
-        id,
-        limits: asked::limits(&ctx.config.now()),
-    }
-}
-
 async fn forget(ctx: &Ctx, inventory: &Inventory, checkout: &Checkout) -> Result<(), Failed> {
     let Some(id) = checkout.id.clone() else { return Ok(()) };
-    let removal = removal(ctx, inventory, checkout, id.clone());
+    let removal = asked::removal(ctx, inventory, checkout.path.clone(), id.clone());
     let worktrees = ctx.env.worktrees.clone();
-    let mut watch = crate::fork::Watching::new(ctx, crate::fork::Cancel::default(), None);
+    let mut watch = Watching::new(ctx, Cancel::default(), None);
     let gone = blocking(&ctx.env.blocking, move || worktrees.forget(&removal, &mut watch)).await.map_err(Failed::from_work)?;
     gone.map_err(|error| refused(failed(&error, &checkout.path)))?;
     released(ctx, id).await;
@@ -206,7 +183,7 @@ async fn forget(ctx: &Ctx, inventory: &Inventory, checkout: &Checkout) -> Result
 }
 
 /// Records that a worktree is nobody's. It is gone whether that can be recorded or not.
-async fn released(ctx: &Ctx, worktree: frith_store::model::WorktreeId) {
+async fn released(ctx: &Ctx, worktree: WorktreeId) {
     if let Err(failure) = ctx.db.write(move |tx| Ok(tx.append(Fact::WorktreeReleased { worktree })?)).await {
         tracing::warn!(error = %Failed::from(failure), "the release of a worktree could not be recorded");
     }

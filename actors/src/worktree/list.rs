@@ -41,7 +41,8 @@ pub async fn list(ctx: &Ctx, asked: Asked, wanted: List) -> Result<Worktrees, Fa
     let inventory = asked.inventory(ctx).await?;
     let (_, root) = asked::configured(ctx, &inventory).await?;
     let want = if wanted.no_sizes { Want::Verdict } else { Want::VerdictAndSizes };
-    let judged = judged(ctx, &asked, &inventory, want).await?;
+    let is_there = |one: &Checkout| matches!(one.standing, Standing::Linked | Standing::Main);
+    let judged = asked.judged(ctx, &inventory, want, is_there).await?;
     let (now, of) = (ctx.clone(), inventory.clone());
     let (mut watch, _passes) = asked.watch(ctx);
     let rows = blocking(&ctx.env.blocking, move || {
@@ -75,20 +76,6 @@ fn orphans(paths: &[PathBuf], sizes: Vec<Option<Sizes>>) -> Vec<WorktreeInfo> {
         ..bare(PathText::from(path.as_path()), WorktreeState::Orphan)
     };
     paths.iter().zip(sizes).map(row).collect()
-}
-
-/// What git and the disk say of each checkout that can be read; none of the others.
-async fn judged(ctx: &Ctx, asked: &Asked, inventory: &Inventory, want: Want) -> Result<Vec<Option<Judged>>, Failed> {
-    let is_there = |one: &Checkout| matches!(one.standing, Standing::Linked | Standing::Main);
-    let which: Vec<usize> = inventory.checkouts.iter().enumerate().filter(|(_, one)| is_there(one)).map(|(n, _)| n).collect();
-    let (worktrees, of, asked_for) = (ctx.env.worktrees.clone(), inventory.clone(), which.clone());
-    let (mut watch, _passes) = asked.watch(ctx);
-    let found = blocking(&ctx.env.blocking, move || worktrees.judge(&of, &asked_for, want, &mut watch));
-    let mut judged: Vec<Option<Judged>> = inventory.checkouts.iter().map(|_| None).collect();
-    for (n, one) in which.into_iter().zip(found.await.map_err(Failed::from_work)?) {
-        judged[n] = Some(one);
-    }
-    Ok(judged)
 }
 
 /// Branches that more than one worktree has checked out.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use frith_store::{
     docs::log::Fact,
-    git::{Checkout, Gone, Inventory, Order, Removal, RemoveError, RemoveFailure, Standing},
+    git::{Checkout, Gone, Inventory, Judged, Order, RemoveError, RemoveFailure, Standing},
     model::{Proof, WorktreeId},
     refusal::WorktreeRefusal,
     rules::worktree::{Asker, LockText, can_remove},
@@ -25,6 +25,8 @@ use crate::{api::worktree::RemovedWorktree, call::Failed, ctx::Ctx, env::world::
 pub struct Wanted {
     /// Its path, or the task it is for.
     pub worktree: PathText,
+    /// A folder of the repository that is meant.
+    pub around: PathText,
     /// Whether its branch stays.
     pub keep_branch: bool,
     /// Whether its branch stays when it is not merged, and goes when it is.
@@ -37,10 +39,8 @@ pub struct Wanted {
 
 /// Removes a worktree, and its branch when that is merged.
 pub(super) async fn remove(ctx: &Ctx, myself: &ActorRef<WorktreesMsg>, asked: Asked, wanted: Wanted) -> Result<RemovedWorktree, Failed> {
-    let call = asked.call;
-    let earlier = ctx.db.read(move |view| Ok(view.recorded_call(call)?)).await?;
-    if let Some(earlier) = earlier {
-        return postcard::from_bytes(&earlier).map_err(|error| Failed::broken_by("the recorded answer cannot be read", &error));
+    if let Some(earlier) = asked.earlier(ctx).await? {
+        return Ok(earlier);
     }
     let asker = match &wanted.asker {
         Some(asker) => asker.clone(),
@@ -48,7 +48,7 @@ pub(super) async fn remove(ctx: &Ctx, myself: &ActorRef<WorktreesMsg>, asked: As
     };
     let path = asked.path(&wanted.worktree);
     let real = asked::real(ctx, path.clone()).await;
-    let inventory = asked::inventory(ctx, asked::folder_of(ctx, &asked, &wanted.worktree).await).await?;
+    let inventory = asked::inventory(ctx, wanted.around.clone()).await?;
     refresh(myself, &inventory).await;
     let known = Known::read(ctx).await?;
     let (at, id) = target(&inventory, &known, real.as_ref(), &path, &wanted.worktree)?;
@@ -87,14 +87,14 @@ pub(super) async fn refresh(myself: &ActorRef<WorktreesMsg>, inventory: &Invento
 
 /// How a worktree goes.
 #[derive(Debug, Clone)]
-pub(super) struct How {
-    pub keep_branch: bool,
-    pub keep_unmerged: bool,
-    pub asker: Asker,
+struct How {
+    keep_branch: bool,
+    keep_unmerged: bool,
+    asker: Asker,
 }
 
 /// Removes a worktree by the rule, asked under the repository's lock.
-pub(super) async fn take_away(
+async fn take_away(
     ctx: &Ctx,
     asked: &Asked,
     inventory: &Inventory,
@@ -102,19 +102,13 @@ pub(super) async fn take_away(
     id: WorktreeId,
     how: How,
 ) -> Result<(Gone, Option<Proof>), Failed> {
-    let removal = Removal {
-        home: ctx.env.home.to_path_buf(),
-        repository: inventory.common_dir.clone(),
-        path: path.clone(),
-        id,
-        limits: asked::limits(&ctx.config.now()),
-    };
+    let removal = asked::removal(ctx, inventory, path.clone(), id);
     let (mut watch, _passes) = asked.watch(ctx);
     let (worktrees, stands_in, exempt) = (ctx.env.worktrees.clone(), asked.folder.clone(), asked.exempt.clone());
     let now = ctx.clone();
     let removed = blocking(&ctx.env.blocking, move || {
         let mut proof = None;
-        let mut decide = |inventory: &Inventory, checkout: &Checkout, judged: &frith_store::git::Judged| {
+        let mut decide = |inventory: &Inventory, checkout: &Checkout, judged: &Judged| {
             let known = Known::for_decision(&now)?;
             let mut facts = known.facts(inventory, checkout, Some(judged), &how.asker, stands_in.as_path());
             facts.processes = known.processes_in(&checkout.path, &exempt)?;
@@ -138,7 +132,9 @@ pub(super) fn not_removed(failure: RemoveFailure<WorktreeRefusal>, path: &Path) 
 
 pub(super) fn failed(error: &RemoveError, path: &Path) -> WorktreeRefusal {
     match error {
-        RemoveError::Changed { what, .. } => WorktreeRefusal::Changed { path: PathText::from(path), what: what.join(", ") },
+        RemoveError::Changed { what, .. } | RemoveError::ChangedMeanwhile { what, .. } => {
+            WorktreeRefusal::Changed { path: PathText::from(path), what: what.join(", ") }
+        }
         other => WorktreeRefusal::Failed { fact: other.to_string(), way_out: other.hint() },
     }
 }
